@@ -92,17 +92,17 @@ pub(crate) fn plan() -> Plan {
             url: Some("https://github.com/acme/checkout/compare/qa...4f1c2ab".to_owned()),
             ..CommitSummary::default()
         },
-        also: Vec::new(),
+        co_deployed: Vec::new(),
         head: None,
         behind_by: 0,
-        promote: PromotionMethod::Merge,
-        well_since: None,
+        method: PromotionMethod::Merge,
+        healthy_since: None,
         green_checks: 0,
         supersedes: None,
-        overridden: None,
+        gate_override: None,
         sources: Vec::new(),
         tree: None,
-        undoes: Vec::new(),
+        rollbacks_to_undo: Vec::new(),
         holds_to_lift: Vec::new(),
         image: ImagePresence::Yes,
         direction: Direction::Promotion,
@@ -120,11 +120,11 @@ pub(crate) fn rollback() -> Rollback {
     let since = Timestamp::from_second(1_763_200_000).expect("a moment");
     Rollback {
         reason: None,
-        found: RollbackEvidence::Ledger,
-        ran: Some(HealthyPeriod { since, until: Some(since + SignedDuration::from_hours(5)) }),
+        evidence: RollbackEvidence::Ledger,
+        healthy_period: Some(HealthyPeriod { since, until: Some(since + SignedDuration::from_hours(5)) }),
         automatic: false,
-        of: None,
-        bad: BadVersion::default(),
+        rolled_back_change: None,
+        bad_version: BadVersion::default(),
         locks: Vec::new(),
     }
 }
@@ -150,12 +150,12 @@ pub(crate) fn change() -> Change {
         request: None,
         id: ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
         requester: PersonId::new("U0ALICE"),
-        asked_in: Some("C0DEPLOYS".to_owned()),
-        asked_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
-        taken_up_at: None,
+        requested_in: Some("C0DEPLOYS".to_owned()),
+        requested_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
+        retried_at: None,
         plan: plan(),
         stage: Stage::new_merging(),
-        frozen: None,
+        result_branch: None,
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn facts(catalogue: &Catalogue, gate_inputs: GateInputs) -> Promotion
         pinned: Some("a".repeat(40).parse().expect("a commit")),
         from: None,
         manifest: None,
-        undoes: Vec::new(),
+        rollbacks_to_undo: Vec::new(),
         image: ImagePresence::Yes,
         pending: PendingCommits { ahead_by: 1, files: files(&["mailer/a.rs"]), ..PendingCommits::default() },
         gate_inputs,
@@ -195,8 +195,12 @@ pub(crate) fn lock() -> Lock {
 pub(crate) fn waiting() -> Change {
     let change = change();
     let group = MemberLabel::Group { id: "S0RELEASE".into(), handle: "release-managers".into() };
-    let mut awaiting = ApprovalState::new(2, vec![group], change.asked_at, SignedDuration::from_hours(24));
-    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: change.asked_at, way: ApprovalPlatform::Slack });
+    let mut awaiting = ApprovalState::new(2, vec![group], change.requested_at, SignedDuration::from_hours(24));
+    awaiting.approvals.push(Approval {
+        by: PersonId::new("U0BOB"),
+        at: change.requested_at,
+        platform: ApprovalPlatform::Slack,
+    });
     let plan = Plan { environment: EnvironmentName::new("prod"), ..plan() };
     Change { plan, stage: Stage::AwaitingApproval(awaiting), ..change }
 }

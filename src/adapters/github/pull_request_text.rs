@@ -37,7 +37,7 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
         let reason = hold.reason.as_deref().map_or_else(|| "no reason was given".to_owned(), escape_text);
         paragraphs.push(format!("**It was rolled back there before:** {reason}."));
     }
-    if let Some(since) = plan.well_since {
+    if let Some(since) = plan.healthy_since {
         let (below, since_text) = (escape_text(plan.seen_in.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
         paragraphs.push(format!("It has run well in {below} since {since_text} ({}).", format_duration(since, now)));
     }
@@ -46,7 +46,7 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
         1 => "1 check is green on that commit.".to_owned(),
         count => format!("{count} checks are green on that commit."),
     });
-    if let Some(overridden) = &plan.overridden {
+    if let Some(overridden) = &plan.gate_override {
         let gates: Vec<_> = overridden.gates.iter().map(Gate::name).collect();
         paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), escape_text(&overridden.reason)));
     }
@@ -63,8 +63,8 @@ pub fn render_body(change: &Change, requester: &str, required: u32, now: Timesta
             (format!("+{} \u{2212}{}", files.additions, files.deletions), if files.cut { " and more" } else { "" });
         paragraphs.push(format!("Files that change: {}{more}, {lines}.", files.files));
     }
-    if !plan.also.is_empty() {
-        let names: Vec<_> = plan.also.iter().map(|also| escape_text(also.artefact.as_str())).collect();
+    if !plan.co_deployed.is_empty() {
+        let names: Vec<_> = plan.co_deployed.iter().map(|also| escape_text(also.artefact.as_str())).collect();
         paragraphs.push(format!("Moves as well, as it is in the same repository: {}.", names.join(", ")));
     }
     let merged = match required {
@@ -191,11 +191,11 @@ mod tests {
     #[test]
     fn a_pull_request_shows_the_evidence_and_mentions_no_one() {
         let mut change = sample::change();
-        change.plan.well_since = Some(change.asked_at - jiff::SignedDuration::from_hours(5));
+        change.plan.healthy_since = Some(change.requested_at - jiff::SignedDuration::from_hours(5));
         change.plan.green_checks = 3;
         change.plan.drift.commits[1].subject = "Tell @everyone <!--x--> [here](http://x) & *now*".into();
         assert_snapshot!(render_title(&change.plan), @"Promote checkout develop-4f1c2ab to qa");
-        assert_snapshot!(render_body(&change, "Alice @Adler", 2, change.asked_at), @r"
+        assert_snapshot!(render_body(&change, "Alice @Adler", 2, change.requested_at), @r"
         Asked for by Alice @&#8203;Adler in Slack. **checkout** in **qa**: `qa-1111111` → `develop-4f1c2ab`, commit 4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2 as it runs in **development**.
 
         It has run well in development since 2025-11-16 04:00 UTC (5 h).

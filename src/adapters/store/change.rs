@@ -213,9 +213,9 @@ impl Operation for BeginChange {
         .bind(change.stage.name())
         .bind(change.stage.is_active())
         .bind(change.is_open())
-        .bind(to_micros(change.asked_at))
+        .bind(to_micros(change.requested_at))
         .bind(write_body::<StoredChange>((**change).clone())?)
-        .bind(to_micros(change.asked_at))
+        .bind(to_micros(change.requested_at))
         .execute(connection)
         .await?;
         Ok(())

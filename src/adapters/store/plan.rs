@@ -161,17 +161,17 @@ stored! {
         version: StoredVersion,
         from: Option<StoredVersion>,
         drift: StoredCommitSummary,
-        also: Vec<StoredCoDeployed>,
+        co_deployed: Vec<StoredCoDeployed>,
         head: Option<Sha>,
         behind_by: u64,
-        promote: StoredPromotionMethod,
-        well_since: Option<Timestamp>,
+        method: StoredPromotionMethod,
+        healthy_since: Option<Timestamp>,
         green_checks: usize,
         supersedes: Option<StoredConflictingChange>,
-        overridden: Option<StoredGateOverride>,
+        gate_override: Option<StoredGateOverride>,
         sources: Vec<Sha>,
         tree: Option<Sha>,
-        undoes: Vec<ChangeId>,
+        rollbacks_to_undo: Vec<ChangeId>,
         holds_to_lift: Vec<StoredHold>,
         image: StoredImageAvailability,
         #[serde(rename = "rollback")]
@@ -242,11 +242,11 @@ stored! {
 
     struct StoredRollback for Rollback {
         reason: Option<String>,
-        found: StoredRollbackEvidence,
-        ran: Option<StoredHealthyPeriod>,
+        evidence: StoredRollbackEvidence,
+        healthy_period: Option<StoredHealthyPeriod>,
         automatic: bool,
-        of: Option<ChangeId>,
-        bad: StoredBadVersion,
+        rolled_back_change: Option<ChangeId>,
+        bad_version: StoredBadVersion,
         locks: Vec<StoredLock>,
     }
 

@@ -10,7 +10,7 @@ use crate::domain::rules::merge_condition::MergeCondition;
 pub struct Approval {
     pub by: PersonId,
     pub at: Timestamp,
-    pub way: ApprovalPlatform,
+    pub platform: ApprovalPlatform,
 }
 
 /// The platform on which a person approved.
@@ -27,27 +27,27 @@ pub struct ApprovalState {
     /// The number of approvals that the change needs; 0 if it waits only for GitHub's conditions.
     pub required: u32,
     /// The members who may approve.
-    pub asked: Vec<MemberLabel>,
+    pub approvers: Vec<MemberLabel>,
     /// Approvals for the commit that is shown now: one for each person, in the order in which they came.
     pub approvals: Vec<Approval>,
     pub since: Timestamp,
     pub deadline: Timestamp,
     /// The approvers were reminded.
-    pub nudged: bool,
+    pub reminded: bool,
     /// The open conditions besides approvals.
     pub waits_for: Vec<MergeCondition>,
     /// Reviews on GitHub that do not count, and why.
     pub ignored: Vec<IgnoredReview>,
     /// Why earlier approvals no longer count.
     pub voided: Option<VoidedApprovals>,
-    pub trouble: Option<RetryState>,
+    pub retry: Option<RetryState>,
 }
 
 /// A review that does not count as an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredReview {
     pub login: String,
-    pub why: IgnoredReviewReason,
+    pub reason: IgnoredReviewReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum IgnoredReviewReason {
 pub struct VoidedApprovals {
     pub at: Timestamp,
     pub count: u32,
-    pub why: VoidReason,
+    pub reason: VoidReason,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,15 +93,15 @@ impl ApprovalState {
     pub fn new(required: u32, asked: Vec<MemberLabel>, now: Timestamp, timeout: SignedDuration) -> Self {
         Self {
             required,
-            asked,
+            approvers: asked,
             approvals: Vec::new(),
             since: now,
             deadline: now + timeout,
-            nudged: false,
+            reminded: false,
             waits_for: Vec::new(),
             ignored: Vec::new(),
             voided: None,
-            trouble: None,
+            retry: None,
         }
     }
 
@@ -109,12 +109,12 @@ impl ApprovalState {
     #[must_use]
     pub fn restart_at(self, now: Timestamp) -> Self {
         let timeout = self.deadline.duration_since(self.since);
-        Self::new(self.required, self.asked, now, timeout)
+        Self::new(self.required, self.approvers, now, timeout)
     }
 
     /// The time of the next message if nothing happens: the reminder at half time, then the deadline.
     pub fn next_reminder_at(&self) -> Timestamp {
-        if self.nudged || self.is_approved() { self.deadline } else { self.halfway_at() }
+        if self.reminded || self.is_approved() { self.deadline } else { self.halfway_at() }
     }
 
     pub fn halfway_at(&self) -> Timestamp {
@@ -143,7 +143,7 @@ impl ApprovalState {
         if self.approvals.iter().any(|approval| approval.by == *by) {
             return ApprovalOutcome::Duplicate;
         }
-        self.approvals.push(Approval { by: by.clone(), at, way: platform });
+        self.approvals.push(Approval { by: by.clone(), at, platform: platform });
         ApprovalOutcome::Counted
     }
 
@@ -152,7 +152,7 @@ impl ApprovalState {
     pub fn void_approvals(mut self, why: VoidReason, at: Timestamp) -> Self {
         let count = u32::try_from(self.approvals.len()).unwrap_or(u32::MAX);
         self.approvals.clear();
-        self.voided = Some(VoidedApprovals { at, count, why });
+        self.voided = Some(VoidedApprovals { at, count, reason: why });
         self
     }
 }
@@ -187,11 +187,11 @@ mod tests {
     fn the_reminder_is_at_half_time_and_the_next_one_at_the_deadline() {
         let mut state = awaiting(1);
         assert_eq!(state.next_reminder_at(), at(50));
-        state.nudged = true;
+        state.reminded = true;
         assert_eq!(state.next_reminder_at(), at(100));
         assert!(awaiting(0).is_approved());
         assert_eq!(awaiting(0).next_reminder_at(), at(100), "without required approvals there is no reminder");
         let restarted = state.restart_at(at(80));
-        assert_eq!((restarted.deadline, restarted.nudged), (at(180), false));
+        assert_eq!((restarted.deadline, restarted.reminded), (at(180), false));
     }
 }

@@ -16,16 +16,16 @@ pub struct Change {
     pub id: ChangeId,
     pub requester: PersonId,
     /// The channel of the request.
-    pub asked_in: Option<String>,
-    pub asked_at: Timestamp,
+    pub requested_in: Option<String>,
+    pub requested_at: Timestamp,
     /// The time of the last retry after an error.
-    pub taken_up_at: Option<Timestamp>,
+    pub retried_at: Option<Timestamp>,
     pub plan: Plan,
     pub stage: Stage,
     /// The id of the request in the log.
     pub request: Option<String>,
     /// The result branch and its pull request, if the change has one.
-    pub frozen: Option<ResultBranch>,
+    pub result_branch: Option<ResultBranch>,
 }
 
 impl Change {
@@ -46,14 +46,14 @@ impl Change {
 
     /// Whether the result branch is no longer needed and still exists.
     pub fn needs_branch_cleanup(&self) -> bool {
-        !self.stage.can_cancel() && self.frozen.as_ref().is_some_and(|frozen| !frozen.tidy)
+        !self.stage.can_cancel() && self.result_branch.as_ref().is_some_and(|frozen| !frozen.is_cleaned_up)
     }
 
     /// The commit to approve: the result, else the pinned commit; `None` while there is no result to show.
     pub fn commit_to_approve(&self) -> Option<&Sha> {
         match self.pull_request_branch() {
             // An approval of the old result must not count for the new one, which the person has not seen.
-            Some(frozen) if frozen.making.is_some() => None,
+            Some(frozen) if frozen.replacement.is_some() => None,
             Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
             None => self.plan.pinned_commit(),
         }
@@ -65,7 +65,7 @@ impl Change {
 
     /// The result branch, if a pull request shows it.
     pub fn pull_request_branch(&self) -> Option<&ResultBranch> {
-        self.frozen.as_ref().filter(|_| self.plan.promote == PromotionMethod::PullRequest)
+        self.result_branch.as_ref().filter(|_| self.plan.method == PromotionMethod::PullRequest)
     }
 
     /// The trailer in every commit and tag of Gantry, by which a restarted process finds its own work.

@@ -18,29 +18,29 @@ pub struct DeployState {
     pub deadline: Timestamp,
     pub tag: ResultTag,
     /// Set after the attempt to trigger the controller.
-    pub nudge: Option<TriggerOutcome>,
+    pub trigger_outcome: Option<TriggerOutcome>,
     pub rollout: Option<RolloutProgress>,
     /// The state of the co-deployed artefacts.
-    pub others: Vec<CoDeployedStatus>,
+    pub co_deployed: Vec<CoDeployedStatus>,
     /// Why it cannot be checked now whether the result runs.
-    pub trouble: Option<RetryState>,
+    pub retry: Option<RetryState>,
     /// The approvals at the merge.
     pub approvals: Vec<Approval>,
     /// The person who merged the pull request by hand, before all approvals were given.
-    pub by_hand: Option<String>,
+    pub merged_by: Option<String>,
     /// The head of the branch at the merge, if it is not the one that was shown: the branch moved at the last moment.
-    pub unseen: Option<Sha>,
+    pub unexpected_base: Option<Sha>,
     /// The label of the image that runs the result.
-    pub runs_as: Option<String>,
+    pub running_label: Option<String>,
     pub rolled_back: Option<RollbackStatus>,
     /// When CI reported that the result is built.
     pub built_at: Option<Timestamp>,
     /// When the rollout of the result was first seen.
     pub seen_at: Option<Timestamp>,
     /// The latest diagnosis while there is no sign of life.
-    pub silence: Option<Box<StallDiagnosis>>,
+    pub stall_diagnosis: Option<Box<StallDiagnosis>>,
     /// The authors who were already notified of the failure.
-    pub authors: Option<Vec<PersonId>>,
+    pub notified_authors: Option<Vec<PersonId>>,
 }
 
 /// The rollback of a merged promotion.

@@ -40,23 +40,23 @@ pub struct Plan {
     /// The commits and files that the change adds or, in a rollback, removes.
     pub drift: CommitSummary,
     /// The other artefacts of the same repository, which a merge deploys too.
-    pub also: Vec<CoDeployed>,
+    pub co_deployed: Vec<CoDeployed>,
     /// The head of the target's branch when the plan was made, and the number of commits that only this branch has.
     pub head: Option<Sha>,
     pub behind_by: u64,
-    pub promote: PromotionMethod,
+    pub method: PromotionMethod,
     /// Since when the version has been healthy below, without interruption.
-    pub well_since: Option<Timestamp>,
+    pub healthy_since: Option<Timestamp>,
     pub green_checks: usize,
     /// A change that waits for approval and would be superseded by this one.
     pub supersedes: Option<ConflictingChange>,
     /// The gates that were overridden.
-    pub overridden: Option<GateOverride>,
+    pub gate_override: Option<GateOverride>,
     /// The commits that identify the version on all branches: the pinned one and, if it is a merge, the merged ones.
     pub sources: Vec<Sha>,
     pub tree: Option<Sha>,
     /// The rollbacks on the branch that the promotion undoes, newest first.
-    pub undoes: Vec<ChangeId>,
+    pub rollbacks_to_undo: Vec<ChangeId>,
     /// Holds that confirming this plan lifts.
     pub holds_to_lift: Vec<Hold>,
     pub image: ImagePresence,
@@ -117,22 +117,22 @@ impl Plan {
             write,
             version,
             from,
-            also: list_co_deployed(artefact, target, catalogue, &pending),
+            co_deployed: list_co_deployed(artefact, target, catalogue, &pending),
             drift,
             head: pending.head,
             behind_by: pending.behind_by,
-            promote: target.promotion_method,
-            well_since: facts
+            method: target.promotion_method,
+            healthy_since: facts
                 .gate_inputs
                 .healthy_since
                 .filter(|healthy| healthy.until.is_none())
                 .map(|healthy| healthy.since),
             green_checks,
             supersedes: facts.supersedes,
-            overridden: permit.into_gate_override(),
+            gate_override: permit.into_gate_override(),
             sources: pending.sources,
             tree: pending.tree,
-            undoes: facts.undoes,
+            rollbacks_to_undo: facts.rollbacks_to_undo,
             holds_to_lift: facts.gate_inputs.holds,
             image: facts.image,
             direction: Direction::Promotion,
@@ -164,17 +164,17 @@ impl Plan {
             version,
             from: facts.from,
             drift,
-            also: list_co_deployed(artefact, target, catalogue, &lost),
+            co_deployed: list_co_deployed(artefact, target, catalogue, &lost),
             head: facts.head,
             behind_by: 0,
-            promote: facts.method,
-            well_since: None,
+            method: facts.method,
+            healthy_since: None,
             green_checks: 0,
             supersedes: facts.supersedes,
-            overridden: permit.into_gate_override(),
+            gate_override: permit.into_gate_override(),
             sources: Vec::new(),
             tree: None,
-            undoes: Vec::new(),
+            rollbacks_to_undo: Vec::new(),
             holds_to_lift: Vec::new(),
             image: facts.image,
             direction: Direction::Rollback(facts.details),
@@ -228,7 +228,7 @@ impl Plan {
 
     /// The commit to merge, if one merge is enough; `None`: another commit must be built first.
     pub fn single_merge_commit(&self) -> Option<&Sha> {
-        self.pinned_commit().filter(|_| self.is_branch_merge() && self.undoes.is_empty())
+        self.pinned_commit().filter(|_| self.is_branch_merge() && self.rollbacks_to_undo.is_empty())
     }
 
     /// Whether a manifest would name an image that the registry does not confirm.
@@ -238,7 +238,7 @@ impl Plan {
 
     /// All artefacts that the change deploys.
     pub fn list_artefacts(&self) -> Vec<ArtefactName> {
-        std::iter::once(&self.artefact).chain(self.also.iter().map(|also| &also.artefact)).cloned().collect()
+        std::iter::once(&self.artefact).chain(self.co_deployed.iter().map(|also| &also.artefact)).cloned().collect()
     }
 
     /// The page of the repository that the change writes to, derived from the address of a commit.

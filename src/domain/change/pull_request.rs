@@ -10,10 +10,10 @@ pub struct ResultBranch {
     /// The commit that is shown, checked and approved; `None` while it is being made.
     pub result: Option<ResultCommit>,
     /// The replacement of the result. It is stored before the branch moves: any other commit on the branch is foreign.
-    pub making: Option<ResultCommit>,
+    pub replacement: Option<ResultCommit>,
     pub pull: Option<PullRequestRef>,
     /// The branch is deleted and the pull request closed, as required after the end.
-    pub tidy: bool,
+    pub is_cleaned_up: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct PullRequestRef {
 impl ResultBranch {
     /// The name contains the change id: people see the owner, and a restarted process creates no second branch.
     pub fn from_change_id(change: ChangeId) -> Self {
-        Self { branch: format!("gantry/{change}"), result: None, making: None, pull: None, tidy: false }
+        Self { branch: format!("gantry/{change}"), result: None, replacement: None, pull: None, is_cleaned_up: false }
     }
 
     /// The branch for the replacement of a result that is shown. The pull request must never show a partial result.

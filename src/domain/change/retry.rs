@@ -6,16 +6,16 @@ use jiff::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryState {
     pub since: Timestamp,
-    pub tries: u32,
-    pub why: String,
+    pub attempts: u32,
+    pub reason: String,
 }
 
 impl RetryState {
     /// Counts another failure, or the first one.
     pub fn record_failure(previous: Option<Self>, why: String, now: Timestamp) -> Self {
         match previous {
-            Some(previous) => Self { tries: previous.tries.saturating_add(1), why, ..previous },
-            None => Self { since: now, tries: 1, why },
+            Some(previous) => Self { attempts: previous.attempts.saturating_add(1), reason: why, ..previous },
+            None => Self { since: now, attempts: 1, reason: why },
         }
     }
 }

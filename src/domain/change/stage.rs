@@ -88,7 +88,7 @@ impl CancelledBy {
 pub struct MergeState {
     /// The merge may have been requested already: check before requesting it again.
     pub begun: bool,
-    pub trouble: Option<RetryState>,
+    pub retry: Option<RetryState>,
     /// The approvals before the merge. The change returns to them if another commit than the approved one would be
     /// merged.
     pub awaiting: Option<Box<ApprovalState>>,
@@ -179,8 +179,8 @@ impl Stage {
     /// progress.
     pub fn is_only_progress(&self, before: &Self) -> bool {
         let is_same = self.deploying().zip(before.deploying()).is_some_and(|(now, earlier)| {
-            now.trouble.is_some() == earlier.trouble.is_some()
-                && now.silence.is_some() == earlier.silence.is_some()
+            now.retry.is_some() == earlier.retry.is_some()
+                && now.stall_diagnosis.is_some() == earlier.stall_diagnosis.is_some()
                 && now.rolled_back == earlier.rolled_back
         });
         is_same && self.name() == before.name()
@@ -229,16 +229,16 @@ impl Stage {
     pub fn into_merging(self) -> Result<Self, InvalidTransition> {
         self.transition_if_awaiting("merging", |awaiting| {
             // The count of failed attempts is kept.
-            let trouble = awaiting.trouble.clone();
-            Self::Merging(MergeState { begun: false, trouble, awaiting: Some(Box::new(awaiting)) })
+            let trouble = awaiting.retry.clone();
+            Self::Merging(MergeState { begun: false, retry: trouble, awaiting: Some(Box::new(awaiting)) })
         })
     }
 
     /// The approved commit could not be merged as it was shown: the change waits again, or for the first time.
     pub fn return_to_awaiting(self, initial: ApprovalState) -> Result<Self, InvalidTransition> {
-        self.transition_if_merging("awaiting_approval", |MergeState { awaiting, trouble, .. }| {
+        self.transition_if_merging("awaiting_approval", |MergeState { awaiting, retry: trouble, .. }| {
             let awaiting = awaiting.map_or(initial, |awaiting| *awaiting);
-            Self::AwaitingApproval(ApprovalState { trouble: trouble.or(awaiting.trouble.clone()), ..awaiting })
+            Self::AwaitingApproval(ApprovalState { retry: trouble.or(awaiting.retry.clone()), ..awaiting })
         })
     }
 
@@ -266,7 +266,7 @@ impl Stage {
     /// The merge failed for now. `begun` says whether GitHub may have merged nevertheless.
     pub fn record_merge_failure(self, trouble: RetryState, begun: bool) -> Result<Self, InvalidTransition> {
         self.transition_if_merging("merging", |merging| {
-            Self::Merging(MergeState { begun, trouble: Some(trouble), ..merging })
+            Self::Merging(MergeState { begun, retry: Some(trouble), ..merging })
         })
     }
 
@@ -278,19 +278,19 @@ impl Stage {
                 merged_at: now,
                 deadline,
                 tag: ResultTag::NotYet,
-                nudge: None,
+                trigger_outcome: None,
                 rollout: None,
-                others: Vec::new(),
-                trouble: None,
+                co_deployed: Vec::new(),
+                retry: None,
                 approvals: merging.awaiting.map(|awaiting| awaiting.approvals).unwrap_or_default(),
-                by_hand: None,
-                unseen: None,
-                runs_as: None,
+                merged_by: None,
+                unexpected_base: None,
+                running_label: None,
                 rolled_back: None,
                 built_at: None,
                 seen_at: None,
-                silence: None,
-                authors: None,
+                stall_diagnosis: None,
+                notified_authors: None,
             })
         })
     }
@@ -303,7 +303,7 @@ impl Stage {
         self.transition_if_unmerged("errored", |merging| Self::Errored {
             at: now,
             why,
-            merging: MergeState { trouble: None, ..merging },
+            merging: MergeState { retry: None, ..merging },
         })
     }
 
@@ -520,7 +520,7 @@ mod tests {
         assert!(stalled.is_failure() && !late.is_failure());
         let trouble = RetryState::record_failure(None, "GitHub is away".into(), at(3));
         let delayed =
-            deploying.clone().update_deploying(|state| DeployState { trouble: Some(trouble), ..state }).unwrap();
+            deploying.clone().update_deploying(|state| DeployState { retry: Some(trouble), ..state }).unwrap();
         let tag = ResultTag::Missing { why: "no".into() };
         let untagged = deploying.clone().update_deploying(|state| DeployState { tag, ..state }).unwrap();
         assert!(untagged.is_only_progress(&deploying));

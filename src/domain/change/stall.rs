@@ -7,14 +7,14 @@ use crate::domain::model::version::Sha;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StallDiagnosis {
     /// The time of the last lookup in other systems.
-    pub looked_at: Timestamp,
+    pub checked_at: Timestamp,
     pub branch: BranchFinding,
     pub build: BuildFinding,
     pub image: ImageFinding,
     /// The controller's last report on the artefact in this environment, on any subject.
-    pub word: Option<ControllerMessage>,
+    pub last_report: Option<ControllerMessage>,
     /// The version that runs instead.
-    pub runs: Option<RunningInstead>,
+    pub running_instead: Option<RunningInstead>,
 }
 
 /// The head of the branch that the change moved.
@@ -65,8 +65,8 @@ pub enum ImageFinding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerMessage {
     /// The name of the sender in messages.
-    pub by: String,
-    pub said: ReportedOutcome,
+    pub sender: String,
+    pub outcome: ReportedOutcome,
     pub text: String,
     /// The commit of the report, if it has one.
     pub commit: Option<Sha>,
@@ -84,5 +84,5 @@ pub enum ReportedOutcome {
 pub struct RunningInstead {
     pub version: String,
     /// The version came after the merge, and its commit is unknown.
-    pub untold: bool,
+    pub is_commit_unknown: bool,
 }

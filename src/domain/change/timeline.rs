@@ -42,7 +42,7 @@ impl DeployState {
 impl Change {
     /// The start of the measured time. The time between an error and its retry does not count.
     pub fn began_at(&self) -> Timestamp {
-        self.taken_up_at.unwrap_or(self.asked_at)
+        self.retried_at.unwrap_or(self.requested_at)
     }
 
     /// The phases that ended since `before`. Each phase is returned once, however often the change is checked.

@@ -48,7 +48,7 @@ pub struct PendingApproval {
     /// The number of approvals that are missing.
     pub missing: u32,
     /// The members who may approve.
-    pub asked: Vec<MemberLabel>,
+    pub approvers: Vec<MemberLabel>,
     pub approved_by: Vec<PersonId>,
     pub waits_for: Vec<MergeCondition>,
 }

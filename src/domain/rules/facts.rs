@@ -30,7 +30,7 @@ pub struct PromotionFacts<'a> {
     /// The file to write, for delivery by manifest.
     pub manifest: Option<ManifestFile>,
     /// The open rollbacks on the branch, newest first.
-    pub undoes: Vec<ChangeId>,
+    pub rollbacks_to_undo: Vec<ChangeId>,
     pub image: ImagePresence,
     pub pending: PendingCommits,
     pub gate_inputs: GateInputs,

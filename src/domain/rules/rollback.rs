@@ -21,14 +21,14 @@ use crate::domain::runtime::sighting::Sighting;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollback {
     pub reason: Option<String>,
-    pub found: RollbackEvidence,
+    pub evidence: RollbackEvidence,
     /// The healthy time of the restored version in the environment, if it was observed.
-    pub ran: Option<HealthyPeriod>,
+    pub healthy_period: Option<HealthyPeriod>,
     /// The policy of the environment requested the rollback, not a person.
     pub automatic: bool,
     /// The change that brought the bad version, if one did.
-    pub of: Option<ChangeId>,
-    pub bad: BadVersion,
+    pub rolled_back_change: Option<ChangeId>,
+    pub bad_version: BadVersion,
     /// The locks that the rollback ignores. The person who confirmed it saw them.
     pub locks: Vec<Lock>,
 }

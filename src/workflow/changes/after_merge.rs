@@ -43,7 +43,9 @@ pub(crate) async fn mark_rolled_back(
     ctx: &Context,
     rollback: &Change,
 ) -> Result<Option<(Change, Transaction)>, StoreError> {
-    let Some(undone_id) = rollback.plan.rollback_details().and_then(|details| details.of) else { return Ok(None) };
+    let Some(undone_id) = rollback.plan.rollback_details().and_then(|details| details.rolled_back_change) else {
+        return Ok(None);
+    };
     let Some(claim) = ctx.store.claim_changes(vec![undone_id]).await?.pop() else { return Ok(None) };
     let status = RollbackStatus::Done { by: rollback.id, at: ctx.clock.now() };
     let stage = claim.change.stage.clone();

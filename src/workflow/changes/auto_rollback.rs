@@ -89,7 +89,7 @@ pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: 
     if is_result_running(ctx, promotion).await {
         return Ok(true);
     }
-    let channel = promotion.asked_in.clone().unwrap_or_default();
+    let channel = promotion.requested_in.clone().unwrap_or_default();
     let (change, begin_transaction) = begin_change(ctx, plan, &promotion.requester, &channel).await;
     let status = RollbackStatus::Begun { by: change.id };
     let stage = promotion.stage.clone();
@@ -116,7 +116,7 @@ pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
     if !details.locks.is_empty() {
         return Some("it is locked, and only a person passes a lock");
     }
-    if details.found != RollbackEvidence::Ledger {
+    if details.evidence != RollbackEvidence::Ledger {
         return Some("I have seen no version before it run well there");
     }
     plan.is_image_unconfirmed().then_some("the registry cannot tell whether the image of the version before is there")

@@ -39,7 +39,7 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult 
         return apply_transition(ctx, claim, stage, Some(now)).await;
     }
     // Woken early. Asking GitHub now would use rate limit that other changes need.
-    if awaiting.trouble.is_some() && claim.due_at.is_some_and(|due| due > now) {
+    if awaiting.retry.is_some() && claim.due_at.is_some_and(|due| due > now) {
         return Ok(None);
     }
     let environment = &claim.change.plan.environment;
@@ -81,14 +81,14 @@ async fn check_approval_and_merge(
     let ApprovalCheck { approvals, ignored, waits_for } = check;
     let is_computing = waits_for.contains(&MergeCondition::Mergeability);
     let now = ctx.clock.now();
-    let state = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+    let state = ApprovalState { approvals, ignored, waits_for, retry: None, ..awaiting.clone() };
     // Before the merge: else a pull request that GitHub never merges would be tried for ever and hold the change lock.
     if now >= state.deadline {
         let expired = Stage::AwaitingApproval(state).into_expired(now);
         return Ok(apply_transition(ctx, claim, expired, Some(now)).await?);
     }
     if state.is_approved() && state.waits_for.is_empty() {
-        let state = ApprovalState { trouble: awaiting.trouble.clone(), ..state };
+        let state = ApprovalState { retry: awaiting.retry.clone(), ..state };
         let Ok(merging) = Stage::AwaitingApproval(state).into_merging() else { return Ok(None) };
         let change = advance_stage(ctx, &claim.change, claim.fence, merging, Some(now), Transaction::new()).await?;
         let claim = Claim { change, due_at: Some(now), ..claim.clone() };
@@ -174,7 +174,7 @@ async fn collect_approvals(
     check: &mut ApprovalCheck,
 ) -> Result<(), ApprovalCheckError> {
     let plan = &change.plan;
-    for approval in awaiting.approvals.iter().filter(|approval| approval.way == ApprovalPlatform::Slack) {
+    for approval in awaiting.approvals.iter().filter(|approval| approval.platform == ApprovalPlatform::Slack) {
         if ctx.permissions.may_approve(&approval.by, &plan.environment, &plan.repository).await? {
             check.approvals.push(approval.clone());
         }
@@ -197,7 +197,7 @@ async fn collect_approvals(
         match review.verdict {
             ReviewVerdict::ChangesRequested if may_write => objectors.push(review.login),
             ReviewVerdict::Approved => {
-                let ignored = |why| IgnoredReview { login: review.login.clone(), why };
+                let ignored = |why| IgnoredReview { login: review.login.clone(), reason: why };
                 if !may_write {
                     check.ignored.push(ignored(IgnoredReviewReason::NoAccess));
                     continue;
@@ -220,7 +220,7 @@ async fn collect_approvals(
                     check.ignored.push(ignored(IgnoredReviewReason::NotAsked));
                 } else if !check.approvals.iter().any(|approval| approval.by == person) {
                     let at = review.submitted_at.unwrap_or_else(|| ctx.clock.now());
-                    check.approvals.push(Approval { by: person, at, way: ApprovalPlatform::Github });
+                    check.approvals.push(Approval { by: person, at, platform: ApprovalPlatform::Github });
                 }
             }
             ReviewVerdict::ChangesRequested | ReviewVerdict::Dismissed => {}

@@ -31,16 +31,16 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
         id,
         requester: person.clone(),
         // A request from a view has an empty channel.
-        asked_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
-        asked_at: now,
-        taken_up_at: None,
+        requested_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
+        requested_at: now,
+        retried_at: None,
         request: None,
-        frozen: (plan.promote == PromotionMethod::PullRequest).then(|| ResultBranch::from_change_id(id)),
+        result_branch: (plan.method == PromotionMethod::PullRequest).then(|| ResultBranch::from_change_id(id)),
         plan,
         stage,
     };
     let mut transaction = build_begin_transaction(ctx, &change);
-    if let Some(overridden) = &change.plan.overridden {
+    if let Some(overridden) = &change.plan.gate_override {
         let details = Some(LedgerDetails::Overridden(overridden.clone()));
         let entry = LedgerEntry { details, ..build_entry_by_person(ctx, &change, LedgerKind::Overridden, person) };
         let key = message_keys::for_card_reply("override", id);
@@ -49,7 +49,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
         transaction = transaction.append_to_ledger(entry).enqueue_message(announcement);
     }
     // The change then shows in the history of the co-deployed artefacts too.
-    for co_deployed in &change.plan.also {
+    for co_deployed in &change.plan.co_deployed {
         let artefact = Some(co_deployed.artefact.clone());
         transaction = transaction.append_to_ledger(LedgerEntry {
             artefact,
@@ -80,11 +80,11 @@ pub(crate) async fn retry_change(
     // branch state is kept, because it names the result that the merge handler looks for.
     let frozen = match claim.change.pull_request_branch() {
         Some(_) => Some(ResultBranch::from_change_id(claim.change.id)),
-        None => claim.change.frozen.clone(),
+        None => claim.change.result_branch.clone(),
     };
     // The person who retries becomes the requester, and is notified of the end.
     let (requester, taken_up_at) = (person.clone(), Some(now));
-    let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
+    let change = Change { requester, retried_at: taken_up_at, plan, stage, result_branch: frozen, ..claim.change };
     let transaction = build_retry_transaction(ctx, &errored.stage, claim.fence, &change);
     Ok((change, transaction))
 }

@@ -47,7 +47,7 @@ async fn build_merge_commit(
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
     // The rollbacks that are open now count, not those at the time of the plan.
-    let open_rollbacks = match plan.undoes.as_slice() {
+    let open_rollbacks = match plan.rollbacks_to_undo.as_slice() {
         [] => Vec::new(),
         _ => ctx.github.find_open_rollbacks(&plan.repository, base).await?,
     };

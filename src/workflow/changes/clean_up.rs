@@ -20,7 +20,7 @@ const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// Closes the pull request with a comment that has the reason, and deletes the branch. A failed clean-up is tried
 /// again.
 pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<(), StoreError> {
-    let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
+    let Some(frozen) = claim.change.result_branch.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
         return Ok(());
     };
     // Woken early.
@@ -48,7 +48,7 @@ pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<
         }
         Err(error) => tracing::error!(%error, "the branch of a change could not be cleaned up; delete it by hand"),
     }
-    let next = Change { frozen: Some(ResultBranch { tidy: true, ..frozen }), ..claim.change.clone() };
+    let next = Change { result_branch: Some(ResultBranch { is_cleaned_up: true, ..frozen }), ..claim.change.clone() };
     let due = claim.due_at.filter(|_| next.stage.is_open());
     claim.change = advance_change(ctx, &claim.change, claim.fence, next, due, Transaction::new()).await?;
     Ok(())

@@ -53,10 +53,10 @@ impl From<Option<Claim>> for MoveOutcome {
 
 async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome, StageError> {
     let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
-    let frozen = claim.change.frozen.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
-    if claim.change.plan.is_branch_merge() && claim.change.frozen.is_none() {
+    let frozen = claim.change.result_branch.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
+    if claim.change.plan.is_branch_merge() && claim.change.result_branch.is_none() {
         // Stored before the branch is made, so that the clean-up deletes it in any case.
-        let intended = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
+        let intended = Change { result_branch: Some(frozen.clone()), ..claim.change.clone() };
         store_change(ctx, claim, intended).await?;
     }
     let head = match build_result_commit(ctx, &claim.change, &frozen.branch, &base).await? {
@@ -74,7 +74,8 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
     // After a restart, the handler checks whether the branch has this result.
     let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
     let tidy = !claim.change.plan.is_branch_merge();
-    let intended = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
+    let intended =
+        Change { result_branch: Some(ResultBranch { result, is_cleaned_up: tidy, ..frozen }), ..claim.change.clone() };
     let intent = store_intent(ctx, claim, intended).await?;
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
@@ -82,7 +83,9 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
         FastForwardOutcome::Done => {
             let unseen = plan.head.as_ref().is_some_and(|planned_head| *planned_head != base && plan.is_rollback());
             let unseen = unseen.then(|| base.clone());
-            let next = record_merge(ctx, claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
+            let next =
+                record_merge(ctx, claim, head, None, |deploying| DeployState { unexpected_base: unseen, ..deploying })
+                    .await?;
             Ok(next.into())
         }
         // If the branch is gone, the next attempt reports it.
@@ -104,8 +107,8 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
 async fn switch_to_pull_request(ctx: &Context, claim: &Claim) -> StageResult {
     let now = ctx.clock.now();
     let mut next = claim.change.clone();
-    next.plan.promote = PromotionMethod::PullRequest;
-    next.frozen = Some(ResultBranch::from_change_id(next.id));
+    next.plan.method = PromotionMethod::PullRequest;
+    next.result_branch = Some(ResultBranch::from_change_id(next.id));
     let awaiting = collect_approval_requirements(ctx, &next.plan, now).await;
     let Ok(stage) = next.stage.clone().return_to_awaiting(awaiting) else { return Ok(None) };
     next.stage = stage;

@@ -110,7 +110,8 @@ impl OpenChanges {
             let plan = &change.plan;
             plan.environment == *environment
                 && change.stage.deploying().is_some()
-                && (plan.artefact == *artefact || plan.also.iter().any(|co_deployed| co_deployed.artefact == *artefact))
+                && (plan.artefact == *artefact
+                    || plan.co_deployed.iter().any(|co_deployed| co_deployed.artefact == *artefact))
         };
         self.read_open().values().rev().find(is_deploying).cloned()
     }

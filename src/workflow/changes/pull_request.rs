@@ -62,7 +62,7 @@ pub(crate) async fn sync_pull_request(
         }
         .map(PullRequestCheck::from);
     };
-    if let Some(making) = &frozen.making {
+    if let Some(making) = &frozen.replacement {
         return Ok(update_result_branch(ctx, claim, frozen, making).await?.into());
     }
     // A pull request cannot be deleted, so Gantry has probably lost its access.
@@ -145,10 +145,10 @@ async fn prepare_result_branch(
     }
     let result = ResultCommit { base, head };
     let branch_state = match frozen.pull {
-        Some(_) => ResultBranch { making: Some(result), ..frozen.clone() },
+        Some(_) => ResultBranch { replacement: Some(result), ..frozen.clone() },
         None => ResultBranch { result: Some(result), ..frozen.clone() },
     };
-    let mut next = Change { frozen: Some(branch_state), ..claim.change.clone() };
+    let mut next = Change { result_branch: Some(branch_state), ..claim.change.clone() };
     let (now, mut extra) = (ctx.clock.now(), Transaction::new());
     if let Some(reason) = void_reason
         && let Some(awaiting) = claim.change.stage.awaiting()
@@ -184,7 +184,7 @@ async fn update_result_branch(
     git_writes::replace_shown_result(ctx, &claim.change, frozen, making, intent).await?;
     let (repository, _) = claim.change.plan.write_target();
     ctx.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
-    let branch_state = ResultBranch { result: Some(making.clone()), making: None, ..frozen.clone() };
+    let branch_state = ResultBranch { result: Some(making.clone()), replacement: None, ..frozen.clone() };
     store_branch_state(ctx, &claim, branch_state).await
 }
 
@@ -216,7 +216,7 @@ async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) 
 }
 
 async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) -> Result<Option<Claim>, StageError> {
-    let next = Change { frozen: Some(frozen), ..claim.change.clone() };
+    let next = Change { result_branch: Some(frozen), ..claim.change.clone() };
     let now = ctx.clock.now();
     advance_change(ctx, &claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
     Ok(None)
@@ -224,7 +224,7 @@ async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) 
 
 /// Records a merge that a person did on GitHub, or a branch that already has the result.
 async fn record_manual_merge(ctx: &Context, claim: &Claim, commit: Sha, by: String) -> StageResult {
-    record_merge(ctx, claim, commit, None, |deploying| DeployState { by_hand: Some(by), ..deploying }).await
+    record_merge(ctx, claim, commit, None, |deploying| DeployState { merged_by: Some(by), ..deploying }).await
 }
 
 async fn cancel_closed_pull_request(ctx: &Context, claim: &Claim) -> StageResult {
@@ -310,5 +310,5 @@ async fn record_own_merge(
     if let Some(target) = target.filter(|target| *target != branch) {
         return mark_errored(ctx, claim, describe_merge_elsewhere(plan, pull, &target, &commit)).await;
     }
-    record_merge(ctx, claim, commit, None, |deploying| DeployState { unseen, ..deploying }).await
+    record_merge(ctx, claim, commit, None, |deploying| DeployState { unexpected_base: unseen, ..deploying }).await
 }

@@ -25,18 +25,18 @@ pub(crate) async fn diagnose_stall(
     check: &RolloutCheck,
 ) -> Option<Box<StallDiagnosis>> {
     let deploying = change.stage.deploying()?;
-    let previous = deploying.silence.as_deref();
+    let previous = deploying.stall_diagnosis.as_deref();
     let running_version = match check {
         // The cluster cannot be read, so the last diagnosis stays.
-        RolloutCheck::Unclear(_) => return deploying.silence.clone(),
+        RolloutCheck::Unclear(_) => return deploying.stall_diagnosis.clone(),
         RolloutCheck::NotDeployed { running_version, commit_unknown } if deploying.seen_at.is_none() => {
-            running_version.clone().map(|version| RunningInstead { version, untold: *commit_unknown })
+            running_version.clone().map(|version| RunningInstead { version, is_commit_unknown: *commit_unknown })
         }
         _ => return None,
     };
     // After the deadline, the last diagnosis stays.
     if !matches!(change.stage, Stage::Deploying(_)) {
-        return deploying.silence.clone();
+        return deploying.stall_diagnosis.clone();
     }
     let now = ctx.clock.now();
     let message = ctx.report_history.find_last_message(&change.plan.environment, &change.plan.artefact);
@@ -48,16 +48,16 @@ pub(crate) async fn diagnose_stall(
     if !is_late && (is_reported || (now < compute_stall_time(ctx, change, deploying) && !has_failed_build)) {
         return None;
     }
-    let recent = previous.filter(|previous| now.duration_since(previous.looked_at) < ctx.config.look_every / 2);
+    let recent = previous.filter(|previous| now.duration_since(previous.checked_at) < ctx.config.look_every / 2);
     Some(Box::new(match recent {
-        Some(previous) => StallDiagnosis { word: message, runs: running_version, ..previous.clone() },
+        Some(previous) => StallDiagnosis { last_report: message, running_instead: running_version, ..previous.clone() },
         None => StallDiagnosis {
-            looked_at: now,
+            checked_at: now,
             branch: inspect_branch(ctx, change, deploying).await,
             build: inspect_build(ctx, change, deploying).await,
             image: inspect_image(ctx, change, deploying).await,
-            word: message,
-            runs: running_version,
+            last_report: message,
+            running_instead: running_version,
         },
     }))
 }

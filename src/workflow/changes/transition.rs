@@ -169,14 +169,14 @@ pub(crate) async fn apply_transition(
 pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, reason: String) -> StageResult {
     let now = ctx.clock.now();
     let stage = claim.change.stage.clone().into_errored(reason, now);
-    apply_transition(ctx, claim, stage, claim.change.frozen.is_some().then_some(now)).await
+    apply_transition(ctx, claim, stage, claim.change.result_branch.is_some().then_some(now)).await
 }
 
 /// Schedules another try after a failed merge, or ends the change with an error. `begun`: GitHub may have merged
 /// despite the error.
 pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: GithubError, begun: bool) -> StageResult {
-    let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(None) };
-    let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
+    let Stage::Merging(MergeState { retry: trouble, .. }) = &claim.change.stage else { return Ok(None) };
+    let tries = trouble.as_ref().map_or(0, |trouble| trouble.attempts);
     let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
     if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
         let reason = match error {
@@ -194,8 +194,11 @@ pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: Gith
     let now = ctx.clock.now();
     // A rate limit is not counted as a failed try.
     let tries = if unavailable { tries + 1 } else { tries };
-    let trouble =
-        RetryState { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
+    let trouble = RetryState {
+        since: trouble.as_ref().map_or(now, |before| before.since),
+        attempts: tries,
+        reason: format!("{error}."),
+    };
     let stage = claim.change.stage.clone().record_merge_failure(trouble, begun);
     apply_transition(ctx, claim, stage, Some(compute_next_try(&error, tries, now))).await
 }
@@ -216,7 +219,7 @@ pub(crate) async fn store_merge_conditions(
     waits_for: Vec<MergeCondition>,
 ) -> StageResult {
     let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(None) };
-    let state = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
+    let state = ApprovalState { waits_for, retry: None, ..awaiting.clone() };
     store_approval_state(ctx, claim, state, None).await
 }
 
@@ -231,8 +234,8 @@ pub(crate) async fn store_approval_state(
     if now >= state.deadline {
         return apply_transition(ctx, claim, Stage::AwaitingApproval(state).into_expired(now), Some(now)).await;
     }
-    let reminder_due = !state.nudged && !state.is_approved() && now >= state.halfway_at();
-    state.nudged |= reminder_due;
+    let reminder_due = !state.reminded && !state.is_approved() && now >= state.halfway_at();
+    state.reminded |= reminder_due;
     let due = due.unwrap_or_else(|| state.next_reminder_at());
     if reminder_due {
         // The key has the start of the approval period, so that each period has one reminder.
@@ -253,9 +256,9 @@ pub(crate) async fn retry_approval_later(ctx: &Context, claim: &Claim, error: &G
         let stage = claim.change.stage.clone().into_expired(now);
         return apply_transition(ctx, claim, stage, Some(now)).await;
     }
-    let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
-    let due = compute_next_try(error, trouble.tries, now);
-    let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
+    let trouble = RetryState::record_failure(awaiting.retry.clone(), format!("{error}."), now);
+    let due = compute_next_try(error, trouble.attempts, now);
+    let stage = Stage::AwaitingApproval(ApprovalState { retry: Some(trouble), ..awaiting.clone() });
     advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(|_| None)
 }
 
@@ -286,9 +289,9 @@ pub(crate) async fn postpone_merge(ctx: &Context, claim: &Claim, reason: &str) -
     let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(None) };
     let now = ctx.clock.now();
     let reason = format!("GitHub does not merge it yet: {}.", reason.trim_end_matches('.'));
-    let trouble = RetryState::record_failure(awaiting.trouble.clone(), reason, now);
-    let due = now + compute_backoff(trouble.tries);
-    let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
+    let trouble = RetryState::record_failure(awaiting.retry.clone(), reason, now);
+    let due = now + compute_backoff(trouble.attempts);
+    let stage = Stage::AwaitingApproval(ApprovalState { retry: Some(trouble), ..(**awaiting).clone() });
     advance_stage(ctx, &claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(|_| None)
 }
 
@@ -320,7 +323,7 @@ pub(crate) fn build_post_destination(
     // An environment that was removed from the configuration has no channel; the requester gets the message.
     let channel =
         environment.map_or_else(|| change.requester.as_str().to_owned(), |environment| environment.channel.clone());
-    let recipient = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
+    let recipient = FallbackRecipient { person: change.requester.clone(), channel: change.requested_in.clone() };
     Destination::Post { channel, key, thread, asked: Some(recipient) }
 }
 

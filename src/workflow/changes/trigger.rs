@@ -6,8 +6,8 @@ use crate::workflow::context::Context;
 /// Triggers the controller once per change, if the environment has a trigger configured.
 pub(crate) async fn trigger_reconcile(ctx: &Context, change: &Change) -> Option<TriggerOutcome> {
     let deploying = change.stage.deploying()?;
-    if deploying.nudge.is_some() {
-        return deploying.nudge.clone();
+    if deploying.trigger_outcome.is_some() {
+        return deploying.trigger_outcome.clone();
     }
     let plan = &change.plan;
     let trigger = ctx.config.triggers.get(&plan.environment)?;

@@ -50,12 +50,13 @@ async fn evaluate_rollout(
     if matches!(before, Stage::Deployed { .. }) {
         return store_stage_if_changed(ctx, claim, before, tag_due).await;
     }
-    let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
+    let (deadline, tries) = (deploying.deadline, deploying.retry.as_ref().map_or(0, |trouble| trouble.attempts));
     let artefact = ctx.config.catalogue.find_artefact(claim.change.plan.artefact.as_str());
     let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
     if place.is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
         // After a start, the first read of the cluster comes before any decision, even before the deadline.
-        let Ok(stage) = before.update_deploying(|state| DeployState { nudge: trigger_outcome, ..state }) else {
+        let Ok(stage) = before.update_deploying(|state| DeployState { trigger_outcome: trigger_outcome, ..state })
+        else {
             return Ok(None);
         };
         return store_stage_if_changed(ctx, claim, stage, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
@@ -74,15 +75,15 @@ async fn evaluate_rollout(
     };
     let now = ctx.clock.now();
     let updated = before.clone().update_deploying(|state| DeployState {
-        nudge: trigger_outcome,
-        others,
-        silence: stall_diagnosis,
+        trigger_outcome: trigger_outcome,
+        co_deployed: others,
+        stall_diagnosis: stall_diagnosis,
         built_at: state.built_at.or(built_at),
         seen_at,
         // The image is shown only at the end, so an earlier difference does not cause a write.
-        runs_as: match &check {
-            RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => runs_as.or(state.runs_as),
-            _ => state.runs_as,
+        running_label: match &check {
+            RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => runs_as.or(state.running_label),
+            _ => state.running_label,
         },
         rollout: match &check {
             RolloutCheck::RollingOut(progress) => Some(progress.clone()),
@@ -92,8 +93,8 @@ async fn evaluate_rollout(
             RolloutCheck::NotDeployed { .. } | RolloutCheck::Unclear(_) => state.rollout,
             RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => None,
         },
-        trouble: match &check {
-            RolloutCheck::Unclear(reason) => Some(RetryState::record_failure(state.trouble, reason.clone(), now)),
+        retry: match &check {
+            RolloutCheck::Unclear(reason) => Some(RetryState::record_failure(state.retry, reason.clone(), now)),
             _ => None,
         },
         ..state
@@ -184,12 +185,12 @@ fn determine_seen_at(
 /// Adds the authors to notify of a failed promotion, once. The authors of a rollback's lost commits are notified when
 /// it is merged.
 async fn add_failure_authors(ctx: &Context, before: &Change, stage: Stage) -> Stage {
-    let is_notified = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
+    let is_notified = stage.deploying().is_none_or(|deploying| deploying.notified_authors.is_some());
     if is_notified || before.plan.is_rollback() || !matches!(stage, Stage::Failed { .. }) {
         return stage;
     }
     let authors = find_change_authors(ctx, before, MAX_NOTIFIED_AUTHORS).await;
-    match stage.clone().update_deploying(|state| DeployState { authors: Some(authors), ..state }) {
+    match stage.clone().update_deploying(|state| DeployState { notified_authors: Some(authors), ..state }) {
         Ok(updated) => updated,
         Err(_) => stage,
     }
@@ -209,5 +210,5 @@ fn collect_co_deployed_states(ctx: &Context, change: &Change) -> Vec<CoDeployedS
         let version = rollout.version.map(|version| version.label().to_owned());
         Some(CoDeployedStatus { artefact: artefact.name.clone(), version, state })
     };
-    change.plan.also.iter().filter_map(build_status).collect()
+    change.plan.co_deployed.iter().filter_map(build_status).collect()
 }

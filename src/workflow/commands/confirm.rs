@@ -89,7 +89,7 @@ async fn confirm_plan(
 
 async fn replan_promotion(ctx: &Context, request: Request<'_>, shown: &Plan) -> Result<Replanned, RetryLater> {
     let promotion_request = PromotionRequest {
-        override_reason: shown.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
+        override_reason: shown.gate_override.as_ref().map(|overridden| overridden.reason.as_str().into()),
         ..PromotionRequest::from_plan(&request.from.person, shown)
     };
     match Box::pin(decide_promotion(ctx, &promotion_request)).await {
@@ -134,7 +134,7 @@ fn find_conflicting_change(plan: &Plan) -> Option<ChangeId> {
 /// Whether a promotion would have effects that were not shown.
 fn has_promotion_changed(plan: &Plan, shown: &Plan) -> bool {
     plan.supersedes != shown.supersedes
-        || plan.overridden != shown.overridden
+        || plan.gate_override != shown.gate_override
         || plan.holds_to_lift != shown.holds_to_lift
         || plan.image != shown.image
         || (plan.manifest_file().is_some() && !plan.version.is_same_image(&shown.version))
@@ -152,8 +152,9 @@ fn has_rollback_changed(plan: &Plan, shown: &Plan) -> bool {
 /// The same after a conflict: only the conflicting promotion may have been merged or ended since the plan was shown.
 fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
     let conflicting = find_conflicting_change(shown);
-    let is_from_conflict =
-        plan.rollback_details().is_some_and(|details| details.of.is_some() && details.of == conflicting);
+    let is_from_conflict = plan
+        .rollback_details()
+        .is_some_and(|details| details.rolled_back_change.is_some() && details.rolled_back_change == conflicting);
     let superseded = find_conflicting_change(plan);
     let is_same_state = has_same_from_version(plan, shown) && (plan.head == shown.head || is_from_conflict);
     !(is_same_state || is_from_conflict)
@@ -170,5 +171,5 @@ fn has_same_from_version(plan: &Plan, shown: &Plan) -> bool {
 
 fn has_different_effects(plan: &Plan, shown: &Plan) -> bool {
     let locks = |plan: &Plan| plan.rollback_details().map(|details| details.locks.clone());
-    plan.image != shown.image || locks(plan) != locks(shown) || plan.also != shown.also
+    plan.image != shown.image || locks(plan) != locks(shown) || plan.co_deployed != shown.co_deployed
 }

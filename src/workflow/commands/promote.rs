@@ -52,8 +52,8 @@ pub(crate) async fn promote(
     if let Some(errored) = errored.filter(|_| !is_image_unconfirmed && plan.holds_to_lift.is_empty()) {
         return begin_plan(ctx, request, plan, Some(errored), others).await;
     }
-    let needs_confirmation = !plan.also.is_empty()
-        || plan.overridden.is_some()
+    let needs_confirmation = !plan.co_deployed.is_empty()
+        || plan.gate_override.is_some()
         || plan.supersedes.is_some()
         || !plan.holds_to_lift.is_empty()
         || is_image_unconfirmed;

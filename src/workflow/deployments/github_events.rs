@@ -31,7 +31,7 @@ pub(crate) fn handle_build_event(ctx: &Context, build: &Build) -> Option<LedgerE
 /// Wakes the changes that wait for the pull request or commit of the notice.
 pub(crate) fn wake_affected_changes(ctx: &Context, notice: &GithubNotice) {
     for change in ctx.open_changes.all().iter().filter(|change| change.stage.can_cancel()) {
-        let frozen = change.frozen.as_ref();
+        let frozen = change.result_branch.as_ref();
         let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
         let is_affected = (pull.is_some() && pull == notice.pull)
             || (notice.commit.is_some() && notice.commit.as_ref() == change.commit_to_approve());

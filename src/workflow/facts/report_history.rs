@@ -139,7 +139,7 @@ impl ReportLog {
         if self.message.as_ref().is_none_or(|previous| previous.at <= at) {
             let text = text.chars().take(MAX_MESSAGE_CHARS).collect();
             let (by, commit) = (report.sender.display_name().to_owned(), report.commit.clone());
-            self.message = Some(ControllerMessage { by, said: outcome, text, commit, at });
+            self.message = Some(ControllerMessage { sender: by, outcome: outcome, text, commit, at });
         }
     }
 
@@ -283,7 +283,8 @@ mod tests {
         let mailer = catalogue.find_artefact("mailer").unwrap();
         let environment = EnvironmentName::new("qa");
         let history = ReportHistory::default();
-        let last = || history.find_last_message(&environment, &mailer.name).map(|message| (message.said, message.at));
+        let last =
+            || history.find_last_message(&environment, &mailer.name).map(|message| (message.outcome, message.at));
         assert_eq!(last(), None);
         let reports = [
             ("ReconciliationSucceeded", "info", 10, (ReportedOutcome::Succeeded, at(10))),

@@ -81,7 +81,7 @@ mod tests {
 
     /// A change that made the commit `result`.
     fn merged(result: char, plan: Plan) -> Change {
-        let now = sample::change().asked_at;
+        let now = sample::change().requested_at;
         let stage = Stage::new_merging().into_deploying(sample::sha(result), now, now).unwrap();
         Change { plan, stage, ..sample::change() }
     }

@@ -48,7 +48,8 @@ pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: 
 fn subscribed_channels(ctx: &Context, change: &Change) -> Vec<SubscribedChannel> {
     let plan = &change.plan;
     let Some(environment) = ctx.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };
-    let artefacts = std::iter::once(&plan.artefact).chain(plan.also.iter().map(|co_deployed| &co_deployed.artefact));
+    let artefacts =
+        std::iter::once(&plan.artefact).chain(plan.co_deployed.iter().map(|co_deployed| &co_deployed.artefact));
     let artefacts: Vec<_> = artefacts.cloned().collect();
     ctx.config
         .audience

@@ -12,7 +12,7 @@ use crate::workflow::context::Context;
 pub(crate) fn needs_approval_stage(ctx: &Context, plan: &Plan) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&plan.environment);
     let requires_approvals = !plan.is_rollback() && policy.is_some_and(|policy| policy.approvals.is_some());
-    plan.promote == PromotionMethod::PullRequest || requires_approvals
+    plan.method == PromotionMethod::PullRequest || requires_approvals
 }
 
 /// The approval state with which a change begins: the number of approvals, the approvers and the timeout.

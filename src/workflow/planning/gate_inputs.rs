@@ -141,7 +141,7 @@ pub(crate) async fn find_valid_override<'a>(
     ctx: &Context,
     plan: &'a Plan,
 ) -> Result<Option<&'a GateOverride>, LookupError> {
-    let Some(overridden) = &plan.overridden else { return Ok(None) };
+    let Some(overridden) = &plan.gate_override else { return Ok(None) };
     let is_permitted = ctx.permissions.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
     Ok(is_permitted.then_some(overridden))
 }

@@ -173,7 +173,7 @@ pub(crate) async fn gather_facts_and_check(
         pinned,
         from,
         manifest,
-        undoes,
+        rollbacks_to_undo: undoes,
         image: image.unwrap_or_default(),
         pending,
         gate_inputs: GateInputs { quarantines, checked_commit, ..gate_inputs },
@@ -337,8 +337,8 @@ async fn find_errored_change(
 fn can_resume(ctx: &Context, errored: &Change, plan: &Plan) -> bool {
     let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
     errored.change_lock_key() == plan.change_lock_key()
-        && errored.plan.promote == plan.promote
-        && errored.plan.overridden == plan.overridden
+        && errored.plan.method == plan.method
+        && errored.plan.gate_override == plan.gate_override
         && (waited || !needs_approval_stage(ctx, plan))
 }
 

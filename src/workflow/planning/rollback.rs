@@ -51,9 +51,11 @@ impl RollbackRequest {
             artefact: plan.artefact.clone(),
             environment: plan.environment.clone(),
             target_version: match details {
-                Some(details) => {
-                    RollbackTarget::Shown { version: plan.version.clone(), found_in: details.found, ran: details.ran }
-                }
+                Some(details) => RollbackTarget::Shown {
+                    version: plan.version.clone(),
+                    found_in: details.evidence,
+                    ran: details.healthy_period,
+                },
                 None => RollbackTarget::Previous,
             },
             reason: details.and_then(|details| details.reason.as_deref()).map(Into::into),
@@ -145,11 +147,11 @@ async fn plan_rollback(ctx: &Context, request: &RollbackRequest) -> Result<Rollb
     let locks = find_covering_locks(ctx, &target.name, &artefacts).await?;
     let details = Rollback {
         reason: request.reason.as_deref().map(str::to_owned),
-        found: candidate.found_in,
-        ran: candidate.ran,
+        evidence: candidate.found_in,
+        healthy_period: candidate.ran,
         automatic: request.automatic,
-        of: undone_change,
-        bad,
+        rolled_back_change: undone_change,
+        bad_version: bad,
         locks,
     };
     let method = target.policy.rollback_method;
@@ -388,10 +390,10 @@ pub(crate) fn needs_rollback_confirmation(ctx: &Context, plan: &Plan) -> bool {
             .ladder
             .find(plan.environment.as_str())
             .is_some_and(|environment| environment.promotion_method == PromotionMethod::PullRequest);
-    let is_uncertain = plan.rollback_details().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
+    let is_uncertain = plan.rollback_details().is_some_and(|rollback| rollback.evidence != RollbackEvidence::Ledger)
         || plan.is_image_unconfirmed();
     let is_locked = plan.rollback_details().is_some_and(|rollback| !rollback.locks.is_empty());
-    is_production || is_uncertain || is_locked || !plan.also.is_empty() || plan.supersedes.is_some()
+    is_production || is_uncertain || is_locked || !plan.co_deployed.is_empty() || plan.supersedes.is_some()
 }
 
 /// The versions that ran healthy in the environment, to choose another one from.

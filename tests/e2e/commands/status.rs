@@ -142,7 +142,7 @@ async fn status_shows_both_of_two_changes_with_the_same_short_id() {
     let namesake = Change {
         id: ChangeId::parse(&format!("01939f3e{}", &id[8..])).unwrap(),
         stage: stage.unwrap(),
-        frozen: None,
+        result_branch: None,
         ..change
     };
     let store = &world.bot.store;

@@ -320,7 +320,7 @@ async fn webhooks_update_the_state_of_the_build_of_a_commit() {
         let is_failed = matches!(expected, BuildState::Failed { .. });
         assert_eq!(state(), Some(expected), "{status} {conclusion} {attempt}");
         let change = world.bot.store.list_open_changes().await.unwrap().remove(0);
-        let silence = change.stage.deploying().and_then(|deploying| deploying.silence.clone());
+        let silence = change.stage.deploying().and_then(|deploying| deploying.stall_diagnosis.clone());
         assert_eq!(silence.is_some(), is_failed, "a failed build is diagnosed at once: {silence:?}");
     }
     assert_eq!(ledger(&world, LedgerKind::Build).await.len(), 5, "each webhook counts once");

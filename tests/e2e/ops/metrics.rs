@@ -273,7 +273,7 @@ async fn a_scrape_with_a_thousand_open_changes_is_fast() {
     world.alice().types("/promote checkout prod").await;
     world.alice().clicks("Confirm").await;
     let change = world.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");
-    let many = (1..1_000).map(|_| Change { id: ChangeId::new(change.asked_at), ..change.clone() }).collect();
+    let many = (1..1_000).map(|_| Change { id: ChangeId::new(change.requested_at), ..change.clone() }).collect();
     world.bot.open_changes.load(many);
     let mut fastest = Duration::MAX;
     for _ in 0..5 {

@@ -98,8 +98,9 @@ pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<B
         let (given, required) = (awaiting.approvals.len(), awaiting.required);
         lines = lines.plain(&format!("{given} of {required} {}", choose_plural(required, "approval", "approvals")));
         if !awaiting.is_approved() {
-            lines =
-                append_mentions(lines.raw(", asked of "), &awaiting.asked).raw("; not of ").person(&change.requester);
+            lines = append_mentions(lines.raw(", asked of "), &awaiting.approvers)
+                .raw("; not of ")
+                .person(&change.requester);
         }
     }
     lines = lines.append(&list_approvals(&awaiting.approvals));
@@ -109,7 +110,7 @@ pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<B
     let notes: Vec<Mrkdwn> = awaiting
         .voided
         .iter()
-        .map(|voided| describe_voided_approvals(voided.count, &voided.why))
+        .map(|voided| describe_voided_approvals(voided.count, &voided.reason))
         .chain(
             awaiting
                 .waits_for
@@ -130,7 +131,7 @@ pub(super) fn list_approvals(approvals: &[Approval]) -> Mrkdwn {
     approvals.iter().fold(Mrkdwn::default(), |text, approval| {
         let text =
             text.raw("\n:white_check_mark: approved by ").person(&approval.by).raw(" \u{b7} ").date_time(approval.at);
-        match approval.way {
+        match approval.platform {
             ApprovalPlatform::Slack => text,
             ApprovalPlatform::Github => text.raw(" \u{b7} by a review on GitHub"),
         }
@@ -175,7 +176,7 @@ pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &
     };
     let text = match approval.missing {
         0 => text,
-        _ => text.name_people(&approval.asked).raw(", not of ").person(change.requester).raw("."),
+        _ => text.name_people(&approval.approvers).raw(", not of ").person(change.requester).raw("."),
     };
     let text =
         approval.approved_by.iter().take(MAX_NAMES).enumerate().fold(text, |text, (index, person)| {
@@ -270,7 +271,7 @@ fn describe_ignored_review(change: &Change, ignored: &IgnoredReview) -> Mrkdwn {
     let text = Mrkdwn::new(":grey_question: the review of ")
         .code(&truncate_middle(&ignored.login, 80))
         .raw(" does not count: ");
-    match ignored.why {
+    match ignored.reason {
         IgnoredReviewReason::Unmapped => text
             .raw("I do not know who that is in Slack. Name them under ")
             .code("people")
@@ -309,13 +310,13 @@ fn describe_voided_approvals(count: u32, why: &VoidReason) -> Mrkdwn {
 pub fn render_approvals_voided(change: &Change) -> Option<Rendered> {
     let awaiting = change.stage.awaiting()?;
     let voided = awaiting.voided.as_ref()?;
-    let text = describe_voided_approvals(voided.count, &voided.why).raw(".");
-    Some(render_sentence(append_mentions(text.raw(" Please look again: "), &awaiting.asked)))
+    let text = describe_voided_approvals(voided.count, &voided.reason).raw(".");
+    Some(render_sentence(append_mentions(text.raw(" Please look again: "), &awaiting.approvers)))
 }
 
 /// Reminds the approvers when half of the time has passed.
 pub fn render_reminder(change: &Change, awaiting: &ApprovalState) -> Rendered {
-    let text = append_mentions(Mrkdwn::new(":wave: "), &awaiting.asked).raw(" ").append(&format_headline(change));
+    let text = append_mentions(Mrkdwn::new(":wave: "), &awaiting.approvers).raw(" ").append(&format_headline(change));
     render_sentence(text.raw(". It waits until ").date_time(awaiting.deadline).raw(" and is given up then."))
 }
 
@@ -366,7 +367,11 @@ pub fn build_reject_modal(change: &Change, value: &str, channel: &str) -> Value 
         .code(plan.version.label())
         .raw(" will not go to ")
         .bold(plan.environment.as_str())
-        .raw(if change.frozen.is_some() { ". The pull request is closed, and " } else { ". Nothing is merged, and " })
+        .raw(if change.result_branch.is_some() {
+            ". The pull request is closed, and "
+        } else {
+            ". Nothing is merged, and "
+        })
         .person(&change.requester)
         .raw(" is told why.");
     json!({

@@ -42,7 +42,11 @@ pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered 
         _ => requested_by.person(&change.requester),
     };
     blocks.push(context(
-        requested_by.raw(" \u{b7} ").date_time(change.asked_at).raw(" \u{b7} change ").code(&change.id.to_short_id()),
+        requested_by
+            .raw(" \u{b7} ")
+            .date_time(change.requested_at)
+            .raw(" \u{b7} change ")
+            .code(&change.id.to_short_id()),
     ));
     Rendered { text: head.into_string(), blocks }
 }
@@ -87,7 +91,7 @@ pub fn render_subscriber_card(change: &Change) -> Rendered {
     let mut blocks = vec![section(Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&head))];
     blocks.extend(render_problem(change));
     let link = Mrkdwn::new("<{link}|The card> follows it.");
-    let also = &change.plan.also;
+    let also = &change.plan.co_deployed;
     blocks.push(context(match also.split_first() {
         None => link,
         Some((first, rest)) => {
@@ -111,8 +115,8 @@ pub fn render_subscriber_update(change: &Change) -> Rendered {
 
 /// The authors, only at the first failure, so that they are not notified twice.
 fn mention_authors(stage: &Stage, before: &Stage) -> Mrkdwn {
-    let has_authors = |stage: &Stage| stage.deploying().is_some_and(|deploying| deploying.authors.is_some());
-    let authors = stage.deploying().and_then(|deploying| deploying.authors.as_deref()).unwrap_or_default();
+    let has_authors = |stage: &Stage| stage.deploying().is_some_and(|deploying| deploying.notified_authors.is_some());
+    let authors = stage.deploying().and_then(|deploying| deploying.notified_authors.as_deref()).unwrap_or_default();
     if has_authors(before) || authors.is_empty() {
         return Mrkdwn::default();
     }
@@ -126,12 +130,14 @@ fn render_problem(change: &Change) -> Option<Block> {
     let describe_trouble =
         |text: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(text, MAX_REASON)).raw(" I keep trying.");
     match &change.stage {
-        Stage::Merging(MergeState { trouble: Some(trouble), .. })
-        | Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), .. })
-        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => Some(section(describe_trouble(&trouble.why))),
+        Stage::Merging(MergeState { retry: Some(trouble), .. })
+        | Stage::AwaitingApproval(ApprovalState { retry: Some(trouble), .. })
+        | Stage::Deploying(DeployState { retry: Some(trouble), .. }) => {
+            Some(section(describe_trouble(&trouble.reason)))
+        }
         Stage::Failed { reason, deploying, .. } if change.plan.is_rollback() => {
             let text = describe_reason(reason);
-            Some(section(match &deploying.runs_as {
+            Some(section(match &deploying.running_label {
                 Some(runs) => {
                     text.raw("\n*Now:* the cluster is told to run ").code(runs).raw(", and that does not run well.")
                 }
@@ -291,7 +297,7 @@ fn render_buttons(change: &Change) -> Option<Block> {
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => Some(approve::render_buttons(change, awaiting)),
         // Only with a problem; otherwise the merge is too fast for a click.
-        Stage::Merging(MergeState { trouble: Some(_), .. }) => {
+        Stage::Merging(MergeState { retry: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
         }
         Stage::Errored { .. } => {

@@ -50,7 +50,7 @@ pub(super) fn render_effects(plan: &Plan, max_commits: usize) -> Vec<Block> {
     };
     let mut blocks = vec![section(line)];
     blocks.extend(plan.holds_to_lift.iter().map(|hold| section(describe_hold(hold))));
-    if let Some((first, rest)) = plan.undoes.split_first() {
+    if let Some((first, rest)) = plan.rollbacks_to_undo.split_first() {
         let text = Mrkdwn::new(":leftwards_arrow_with_hook: Undoes the rollback ").code(&first.to_short_id());
         let text = rest.iter().fold(text, |text, id| text.raw(" and ").code(&id.to_short_id()));
         blocks.push(section(text.raw(": what it took away comes back with this")));
@@ -71,7 +71,7 @@ pub(super) fn render_effects(plan: &Plan, max_commits: usize) -> Vec<Block> {
         };
         blocks.push(section(commit_summary::format_hotfixes(head, &plan.drift, max_commits, &Authors::new())));
     }
-    if let Some(overridden) = &plan.overridden {
+    if let Some(overridden) = &plan.gate_override {
         blocks.push(section(gate::format_override_line(overridden)));
     }
     blocks.extend(render_co_deployed(plan));
@@ -80,7 +80,7 @@ pub(super) fn render_effects(plan: &Plan, max_commits: usize) -> Vec<Block> {
 
 /// The other artefacts that move with the requested one.
 pub(super) fn render_co_deployed(plan: &Plan) -> Option<Block> {
-    let (first, rest) = plan.also.split_first()?;
+    let (first, rest) = plan.co_deployed.split_first()?;
     let format_artefact = |also: &CoDeployed| {
         let name = Mrkdwn::default().bold(also.artefact.as_str());
         if also.changes { name } else { name.raw(" (only built anew)") }
@@ -94,7 +94,7 @@ pub(super) fn render_co_deployed(plan: &Plan) -> Option<Block> {
 
 /// The evidence for a version: its time without failure in the environment below, and the results of CI.
 fn describe_evidence(plan: &Plan) -> Mrkdwn {
-    let text = match plan.well_since {
+    let text = match plan.healthy_since {
         Some(since) => Mrkdwn::new("\nruns well in ").plain(plan.seen_in.as_str()).raw(" since ").date_time(since),
         None => return Mrkdwn::default(),
     };
@@ -118,7 +118,8 @@ pub(super) fn render_rollback_effects(plan: &Plan, max_commits: usize) -> Vec<Bl
         Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
         None => line,
     };
-    let mut blocks = vec![section(line.raw("\n").append(&describe_how_found(plan, rollback.found, rollback.ran)))];
+    let mut blocks =
+        vec![section(line.raw("\n").append(&describe_how_found(plan, rollback.evidence, rollback.healthy_period)))];
     if let Some(reason) = &rollback.reason {
         blocks.push(section(Mrkdwn::new("*Reason:* ").plain(&truncate_middle(reason, MAX_REASON))));
     }
@@ -198,7 +199,7 @@ pub(super) fn render_superseded_change(plan: &Plan) -> Option<Block> {
     Some(section(if waiting.merged {
         text.raw(" promoted and which rolls out since ").date_time(waiting.since)
     } else {
-        let by_pull = plan.promote == PromotionMethod::PullRequest;
+        let by_pull = plan.method == PromotionMethod::PullRequest;
         text.raw(" asked for and which waits for approval since ").date_time(waiting.since).raw(if by_pull {
             ": its pull request is closed"
         } else {

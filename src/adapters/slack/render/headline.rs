@@ -95,7 +95,7 @@ fn format_rollback_headline(change: &Change) -> Mrkdwn {
             None => here.raw(": rolling out"),
         },
         Stage::Deployed { ready, deploying, .. } => {
-            let text = match (&deploying.runs_as, plan.manifest_file()) {
+            let text = match (&deploying.running_label, plan.manifest_file()) {
                 // For delivery by branch, CI builds the restored code under a new tag.
                 (Some(tag), None) if tag != plan.version.label() => Mrkdwn::default()
                     .bold(artefact)

@@ -140,7 +140,7 @@ fn format_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrk
     };
     let mut rest = vec![format_requester(change).raw(" \u{b7} ").append(&format_links(change, card))];
     rest.extend(list_co_deployed(plan));
-    rest.extend(plan.overridden.as_ref().map(gate::format_override_line));
+    rest.extend(plan.gate_override.as_ref().map(gate::format_override_line));
     let reason = plan.rollback_details().and_then(|rollback| rollback.reason.as_deref());
     rest.extend(reason.map(|reason| Mrkdwn::new("*Reason:* ").plain(&truncate_middle(reason, MAX_REASON))));
     rest.extend(format_failure_reason(change));

@@ -153,7 +153,7 @@ mod tests {
             },
             promotions: vec![(plan.artefact.clone(), plan.environment.clone(), plan.version.clone()); 9],
             neighbours: vec![(plan.environment.clone(), plan.environment); 9],
-            now: change.asked_at,
+            now: change.requested_at,
         }
     }
 

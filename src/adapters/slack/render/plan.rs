@@ -52,7 +52,7 @@ fn render_plan(plan: &Plan, others: &[EnvironmentName]) -> Rendered {
 }
 
 fn describe_git_write(plan: &Plan) -> Mrkdwn {
-    match (plan.promote, plan.manifest_file()) {
+    match (plan.method, plan.manifest_file()) {
         (PromotionMethod::Merge, None) => Mrkdwn::new(", by a merge into ").code(&plan.branch),
         (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into ").code(&plan.branch),
         (PromotionMethod::Merge, Some(manifest)) => Mrkdwn::new(", by a commit to ").code(&manifest.file),

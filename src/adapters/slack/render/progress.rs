@@ -150,7 +150,7 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
         (GitWrite::Branch { .. }, Direction::Promotion) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
     };
     let merged = merged.raw(" as ").append(&link_commit(plan, &deploying.result));
-    let merged = match &deploying.by_hand {
+    let merged = match &deploying.merged_by {
         None => merged,
         Some(by) if by.is_empty() => merged.raw(" \u{b7} by hand"),
         Some(by) => merged.raw(" \u{b7} by hand, by ").code(by).raw(" on GitHub"),
@@ -176,18 +176,20 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
     let text =
         if matches!(change.stage, Stage::Deploying(_)) { text.append(&warn_rollout_delayed(deploying)) } else { text };
     let text = text.append(&warn_tag_missing(deploying)).append(&warn_trigger_failed(deploying));
-    Some(section(deploying.others.iter().fold(text, |text, other| text.raw("\n").append(&describe_co_deployed(other)))))
+    Some(section(
+        deploying.co_deployed.iter().fold(text, |text, other| text.raw("\n").append(&describe_co_deployed(other))),
+    ))
 }
 
 /// GitHub guards the head of a merge, but not its base, so the branch can move at the last moment.
 fn warn_branch_moved(change: &Change, deploying: &DeployState) -> Mrkdwn {
-    match &deploying.unseen {
+    match &deploying.unexpected_base {
         None => Mrkdwn::default(),
         Some(head) => Mrkdwn::new("\n:warning: ")
             .code(change.plan.write_target().1)
             .raw(" moved to ")
             .append(&link_commit(&change.plan, head))
-            .raw(if change.plan.is_rollback() && change.plan.promote == PromotionMethod::Merge {
+            .raw(if change.plan.is_rollback() && change.plan.method == PromotionMethod::Merge {
                 " at the last moment: what came with that is taken back as well"
             } else {
                 " at the last moment: what came with that was not shown when this was approved"
@@ -240,7 +242,7 @@ fn warn_tag_missing(deploying: &DeployState) -> Mrkdwn {
 }
 
 fn warn_trigger_failed(deploying: &DeployState) -> Mrkdwn {
-    match &deploying.nudge {
+    match &deploying.trigger_outcome {
         Some(TriggerOutcome::Failed { why }) => {
             Mrkdwn::new("\n:warning: the controller could not be told, it looks by itself: ")
                 .plain(&truncate_middle(why, MAX_REASON))

@@ -94,7 +94,7 @@ fn render_plan(plan: &Plan) -> Rendered {
 }
 
 fn describe_git_write(plan: &Plan) -> Mrkdwn {
-    let text = match (plan.promote, plan.manifest_file()) {
+    let text = match (plan.method, plan.manifest_file()) {
         (PromotionMethod::Merge, None) => Mrkdwn::new(", by a commit on "),
         (PromotionMethod::Merge, Some(_)) => Mrkdwn::new(", by a commit to "),
         (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into "),

@@ -14,7 +14,7 @@ const MAX_NAMES: usize = 5;
 /// The text of the card while the change is deploying, and after it stalled.
 pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
     let (deploying, diagnosis) =
-        change.stage.deploying().and_then(|deploying| Some((deploying, deploying.silence.as_deref()?)))?;
+        change.stage.deploying().and_then(|deploying| Some((deploying, deploying.stall_diagnosis.as_deref()?)))?;
     let head = match &change.stage {
         Stage::Deploying(_) => {
             let merged = match (&change.plan.write, &change.plan.direction) {
@@ -49,15 +49,15 @@ fn describe_observations(change: &Change, deploying: &DeployState, diagnosis: &S
     };
     // A stalled change names the running version in another line.
     let given_up = !matches!(change.stage, Stage::Deploying(_));
-    let runs = diagnosis.runs.as_ref().filter(|runs| runs.untold || !given_up).map(|runs| {
+    let runs = diagnosis.running_instead.as_ref().filter(|runs| runs.is_commit_unknown || !given_up).map(|runs| {
         let text = Mrkdwn::new("the cluster runs ").code(&truncate_middle(&runs.version, MAX_TEXT));
-        if runs.untold { text.raw(", and nothing tells which commit that was built from") } else { text }
+        if runs.is_commit_unknown { text.raw(", and nothing tells which commit that was built from") } else { text }
     });
     [
         Some(branch),
         describe_build(&diagnosis.build),
         describe_image(&diagnosis.image),
-        diagnosis.word.as_ref().map(describe_controller_message),
+        diagnosis.last_report.as_ref().map(describe_controller_message),
         runs,
     ]
     .into_iter()
@@ -115,12 +115,12 @@ fn describe_image(image: &ImageFinding) -> Option<Mrkdwn> {
 }
 
 fn describe_controller_message(message: &ControllerMessage) -> Mrkdwn {
-    let text = Mrkdwn::default().plain(&message.by).raw(" said ").date_time(message.at).raw(" that ");
+    let text = Mrkdwn::default().plain(&message.sender).raw(" said ").date_time(message.at).raw(" that ");
     let text = match &message.commit {
         Some(commit) => text.code(commit.short()),
         None => text.raw("something"),
     };
-    let text = text.raw(match message.said {
+    let text = text.raw(match message.outcome {
         ReportedOutcome::Succeeded => " is applied",
         ReportedOutcome::Failed => " failed",
         ReportedOutcome::Progressing => " is under way",
@@ -140,7 +140,7 @@ fn suggest_next_step(diagnosis: &StallDiagnosis) -> &'static str {
         (BuildFinding::Running { .. }, _) => "Next: wait for the build, or look what holds it up.",
         (BuildFinding::NotBegun, _) => "Next: look why CI does not build this commit.",
         (BuildFinding::NotNeeded, ImageFinding::Missing { .. }) => "Next: look why the image is gone, or *Roll back*.",
-        _ if diagnosis.runs.as_ref().is_some_and(|runs| runs.untold) => {
+        _ if diagnosis.running_instead.as_ref().is_some_and(|runs| runs.is_commit_unknown) => {
             "Next: see whether that is it; only a controller's report could tell me."
         }
         _ => "Next: look at CI and at the controller.",

@@ -151,10 +151,10 @@ pub(super) fn format_version_move(change: &Change) -> Mrkdwn {
 
 /// The other artefacts that move with the change.
 pub(super) fn list_co_deployed(plan: &Plan) -> Option<Mrkdwn> {
-    let (first, others) = plan.also.split_first()?;
+    let (first, others) = plan.co_deployed.split_first()?;
     let text = Mrkdwn::new("with it: ").bold(first.artefact.as_str());
     let text = others.iter().take(MAX_NAMES - 1).fold(text, |text, also| text.raw(", ").bold(also.artefact.as_str()));
-    Some(match plan.also.len().saturating_sub(MAX_NAMES) {
+    Some(match plan.co_deployed.len().saturating_sub(MAX_NAMES) {
         0 => text,
         left => text.plain(&format!(" and {left} more")),
     })
@@ -168,7 +168,7 @@ pub(super) fn format_requester(change: &Change) -> Mrkdwn {
         }
         _ => Mrkdwn::new("asked by "),
     };
-    text.person(&change.requester).raw(" ").date_time(change.asked_at)
+    text.person(&change.requester).raw(" ").date_time(change.requested_at)
 }
 
 /// `None` for a change that is over.
@@ -198,11 +198,11 @@ fn describe_waits(change: &Change) -> Vec<Mrkdwn> {
             describe_approvals(awaiting)
                 .into_iter()
                 .chain(others.map(|condition| approve::describe_merge_condition(&change.into(), condition)))
-                .chain(awaiting.trouble.as_ref().map(|trouble| describe_trouble(&trouble.why)))
+                .chain(awaiting.retry.as_ref().map(|trouble| describe_trouble(&trouble.reason)))
                 .collect()
         }
-        Stage::Merging(MergeState { trouble: Some(trouble), .. })
-        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => vec![describe_trouble(&trouble.why)],
+        Stage::Merging(MergeState { retry: Some(trouble), .. })
+        | Stage::Deploying(DeployState { retry: Some(trouble), .. }) => vec![describe_trouble(&trouble.reason)],
         Stage::Deploying(_) => {
             progress::format_progress_bar(change).into_iter().chain(stall_diagnosis::describe_stall(change)).collect()
         }
@@ -240,7 +240,7 @@ fn describe_approvals(awaiting: &ApprovalState) -> Option<Mrkdwn> {
         0 => text,
         missing => {
             // Named and not mentioned, because a request for the status must not notify the approvers.
-            let asked = &awaiting.asked[..awaiting.asked.len().min(MAX_NAMES)];
+            let asked = &awaiting.approvers[..awaiting.approvers.len().min(MAX_NAMES)];
             text.plain(&format!("; {missing} missing, of ")).name_people(asked)
         }
     };
@@ -253,7 +253,7 @@ pub(super) fn format_links(change: &Change, card: Option<&String>) -> Mrkdwn {
         Some(card) => Mrkdwn::default().link(card, "card").raw(" \u{b7} "),
         None => Mrkdwn::default(),
     };
-    let text = match change.frozen.as_ref().and_then(|frozen| frozen.pull.as_ref()) {
+    let text = match change.result_branch.as_ref().and_then(|frozen| frozen.pull.as_ref()) {
         Some(pull) => text.raw("pull request ").link(&pull.url, &format!("#{}", pull.number)).raw(" \u{b7} "),
         None => text,
     };

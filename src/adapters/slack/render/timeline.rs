@@ -50,7 +50,7 @@ fn merge_github_reviews(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEve
         Stage::AwaitingApproval(awaiting) | Stage::Expired { awaiting, .. } => &awaiting.approvals[..],
         stage => stage.deploying().map_or(&[][..], |deploying| &deploying.approvals),
     };
-    let reviews = approvals.iter().filter(|approval| approval.way == ApprovalPlatform::Github).map(|approval| {
+    let reviews = approvals.iter().filter(|approval| approval.platform == ApprovalPlatform::Github).map(|approval| {
         ChangeEvent { at: approval.at, kind: "approved".to_owned(), by: Some(Actor::Person(approval.by.clone())) }
     });
     // Co-deployed artefacts have no lines of their own; the description of the change names them.

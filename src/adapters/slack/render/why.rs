@@ -111,14 +111,14 @@ fn render_unobstructed(why: &WhyAnswer, promotion: &ReadyPromotion) -> Rendered 
 /// The approvals that the promotion will need.
 fn describe_required_approvals(promotion: &ReadyPromotion) -> Option<Mrkdwn> {
     let awaiting = promotion.awaiting.as_ref()?;
-    let by_pull = promotion.plan.promote == PromotionMethod::PullRequest;
+    let by_pull = promotion.plan.method == PromotionMethod::PullRequest;
     let text = Mrkdwn::new(":raised_hand: It then needs ");
     let text = match awaiting.required {
         0 => return Some(text.raw("a pull request that GitHub lets be merged.")),
         1 => text.raw("1 approval of "),
         required => text.plain(&format!("{required} approvals of ")),
     };
-    let text = text.name_people(&awaiting.asked);
+    let text = text.name_people(&awaiting.approvers);
     Some(if by_pull { text.raw(", by a pull request.") } else { text.raw(".") })
 }
 

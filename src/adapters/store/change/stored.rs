@@ -28,21 +28,21 @@ stored! {
     struct StoredChange for Change {
         id: ChangeId,
         requester: PersonId,
-        asked_in: Option<String>,
-        asked_at: Timestamp,
-        taken_up_at: Option<Timestamp>,
+        requested_in: Option<String>,
+        requested_at: Timestamp,
+        retried_at: Option<Timestamp>,
         plan: StoredPlan,
         stage: StoredStage,
         request: Option<String>,
-        frozen: Option<StoredResultBranch>,
+        result_branch: Option<StoredResultBranch>,
     }
 
     struct StoredResultBranch for ResultBranch {
         branch: String,
         result: Option<StoredResultCommit>,
-        making: Option<StoredResultCommit>,
+        replacement: Option<StoredResultCommit>,
         pull: Option<StoredPullRequestRef>,
-        tidy: bool,
+        is_cleaned_up: bool,
     }
 
     struct StoredResultCommit for ResultCommit {
@@ -115,14 +115,14 @@ stored! {
 
     struct StoredMergeState for MergeState {
         begun: bool,
-        trouble: Option<StoredRetryState>,
+        retry: Option<StoredRetryState>,
         awaiting: Option<Box<StoredApprovalState>>,
     }
 
     struct StoredRetryState for RetryState {
         since: Timestamp,
-        tries: u32,
-        why: String,
+        attempts: u32,
+        reason: String,
     }
 
     struct StoredDeployState for DeployState {
@@ -130,19 +130,19 @@ stored! {
         merged_at: Timestamp,
         deadline: Timestamp,
         tag: StoredResultTag,
-        nudge: Option<StoredTriggerOutcome>,
+        trigger_outcome: Option<StoredTriggerOutcome>,
         rollout: Option<StoredRolloutProgress>,
-        others: Vec<StoredCoDeployedStatus>,
-        trouble: Option<StoredRetryState>,
+        co_deployed: Vec<StoredCoDeployedStatus>,
+        retry: Option<StoredRetryState>,
         approvals: Vec<StoredApproval>,
-        by_hand: Option<String>,
-        unseen: Option<Sha>,
-        runs_as: Option<String>,
+        merged_by: Option<String>,
+        unexpected_base: Option<Sha>,
+        running_label: Option<String>,
         rolled_back: Option<StoredRollbackStatus>,
         built_at: Option<Timestamp>,
         seen_at: Option<Timestamp>,
-        silence: Option<Box<StoredStallDiagnosis>>,
-        authors: Option<Vec<PersonId>>,
+        stall_diagnosis: Option<Box<StoredStallDiagnosis>>,
+        notified_authors: Option<Vec<PersonId>>,
     }
 
     enum StoredRollbackStatus for RollbackStatus {
@@ -210,7 +210,7 @@ stored! {
     struct StoredApproval for Approval {
         by: PersonId,
         at: Timestamp,
-        way: StoredApprovalPlatform,
+        platform: StoredApprovalPlatform,
     }
 
     enum StoredApprovalPlatform for ApprovalPlatform {
@@ -220,15 +220,15 @@ stored! {
 
     struct StoredApprovalState for ApprovalState {
         required: u32,
-        asked: Vec<StoredMemberLabel>,
+        approvers: Vec<StoredMemberLabel>,
         approvals: Vec<StoredApproval>,
         since: Timestamp,
         deadline: Timestamp,
-        nudged: bool,
+        reminded: bool,
         waits_for: Vec<StoredMergeCondition>,
         ignored: Vec<StoredIgnoredReview>,
         voided: Option<StoredVoidedApprovals>,
-        trouble: Option<StoredRetryState>,
+        retry: Option<StoredRetryState>,
     }
 
     enum StoredMergeCondition for MergeCondition {
@@ -267,7 +267,7 @@ stored! {
 
     struct StoredIgnoredReview for IgnoredReview {
         login: String,
-        why: StoredIgnoredReviewReason,
+        reason: StoredIgnoredReviewReason,
     }
 
     enum StoredIgnoredReviewReason for IgnoredReviewReason {
@@ -281,7 +281,7 @@ stored! {
     struct StoredVoidedApprovals for VoidedApprovals {
         at: Timestamp,
         count: u32,
-        why: StoredVoidReason,
+        reason: StoredVoidReason,
     }
 
     enum StoredVoidReason for VoidReason {
@@ -301,12 +301,12 @@ stored! {
     }
 
     struct StoredStallDiagnosis for StallDiagnosis {
-        looked_at: Timestamp,
+        checked_at: Timestamp,
         branch: StoredBranchFinding,
         build: StoredBuildFinding,
         image: StoredImageFinding,
-        word: Option<StoredControllerMessage>,
-        runs: Option<StoredRunningInstead>,
+        last_report: Option<StoredControllerMessage>,
+        running_instead: Option<StoredRunningInstead>,
     }
 
     enum StoredBranchFinding for BranchFinding {
@@ -346,8 +346,8 @@ stored! {
     }
 
     struct StoredControllerMessage for ControllerMessage {
-        by: String,
-        said: StoredReportedOutcome,
+        sender: String,
+        outcome: StoredReportedOutcome,
         text: String,
         commit: Option<Sha>,
         at: Timestamp,
@@ -361,6 +361,6 @@ stored! {
 
     struct StoredRunningInstead for RunningInstead {
         version: String,
-        untold: bool,
+        is_commit_unknown: bool,
     }
 }

@@ -20,7 +20,7 @@ struct Fixture {
 impl Fixture {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let clock = Clock::new_manual(sample::change().asked_at);
+        let clock = Clock::new_manual(sample::change().requested_at);
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         Self { store: Store::open(&url, clock.clone()).await.unwrap(), clock, _dir: dir }
     }
@@ -40,7 +40,7 @@ impl Fixture {
 }
 
 fn new_change() -> Change {
-    Change { id: ChangeId::new(sample::change().asked_at), ..sample::change() }
+    Change { id: ChangeId::new(sample::change().requested_at), ..sample::change() }
 }
 
 fn deploying(fixture: &Fixture) -> Stage {

@@ -23,7 +23,7 @@ impl Fixture {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
-        let store = Store::open(&url, Clock::new_manual(sample::change().asked_at)).await.unwrap();
+        let store = Store::open(&url, Clock::new_manual(sample::change().requested_at)).await.unwrap();
         Self { store, url, _dir: dir }
     }
 
@@ -44,7 +44,7 @@ impl Fixture {
 
 fn entry(kind: LedgerKind, artefact: Option<&str>, environment: &str) -> LedgerEntry {
     LedgerEntry {
-        at: sample::change().asked_at,
+        at: sample::change().requested_at,
         change: None,
         kind,
         artefact: artefact.map(ArtefactName::new),
@@ -128,14 +128,14 @@ async fn the_begin_of_a_change_has_the_current_change() {
     let begun = LedgerEntry { change: Some(change.id.to_string()), ..entry(LedgerKind::Begun, Some("checkout"), "qa") };
     let step = LedgerEntry {
         kind: LedgerKind::Deploying,
-        at: change.asked_at + jiff::SignedDuration::from_secs(9),
+        at: change.requested_at + jiff::SignedDuration::from_secs(9),
         ..begun.clone()
     };
     fixture.store.commit(Transaction::new().begin_change(change.clone()).append_to_ledger(begun)).await.unwrap();
     let past = fixture.store.list_history_entries(&ListFilter::default(), Cursor::Start, 9).await.unwrap();
     assert_eq!(past[0].change.as_ref(), Some(&change));
     let since = async || fixture.store.find_stage_starts(&[change.id]).await.unwrap().remove(&change.id);
-    assert_eq!(since().await, Some(change.asked_at));
+    assert_eq!(since().await, Some(change.requested_at));
     fixture.store.commit(Transaction::new().append_to_ledger(step.clone())).await.unwrap();
     fixture.store.commit(Transaction::new().append_to_ledger(entry(LedgerKind::Approved, None, "qa"))).await.unwrap();
     assert_eq!(since().await, Some(step.at));

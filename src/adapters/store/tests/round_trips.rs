@@ -39,17 +39,17 @@ fn person(name: &str) -> PersonId {
 }
 
 fn retry_state() -> RetryState {
-    RetryState { since: later(1), tries: 3, why: "502".into() }
+    RetryState { since: later(1), attempts: 3, reason: "502".into() }
 }
 
 fn approval(way: ApprovalPlatform) -> Approval {
-    Approval { by: person("U0BOB"), at: later(2), way }
+    Approval { by: person("U0BOB"), at: later(2), platform: way }
 }
 
 fn awaiting() -> ApprovalState {
     ApprovalState {
         required: 2,
-        asked: vec![
+        approvers: vec![
             MemberLabel::Group { id: "S1".into(), handle: "managers".into() },
             MemberLabel::Person(person("U0BOB")),
             MemberLabel::Team("acme/platform".into()),
@@ -59,7 +59,7 @@ fn awaiting() -> ApprovalState {
         approvals: vec![approval(ApprovalPlatform::Slack), approval(ApprovalPlatform::Github)],
         since: later(3),
         deadline: later(4),
-        nudged: true,
+        reminded: true,
         waits_for: vec![
             MergeCondition::ChecksRunning { names: vec!["build".into()] },
             MergeCondition::ChecksRed { names: vec!["test".into()] },
@@ -81,10 +81,10 @@ fn awaiting() -> ApprovalState {
             IgnoredReviewReason::NotAsked,
             IgnoredReviewReason::NoAccess,
         ]
-        .map(|why| IgnoredReview { login: "octocat".into(), why })
+        .map(|why| IgnoredReview { login: "octocat".into(), reason: why })
         .into(),
-        voided: Some(VoidedApprovals { at: later(6), count: 1, why: VoidReason::Pushed { commit: "abc".into() } }),
-        trouble: Some(retry_state()),
+        voided: Some(VoidedApprovals { at: later(6), count: 1, reason: VoidReason::Pushed { commit: "abc".into() } }),
+        retry: Some(retry_state()),
     }
 }
 
@@ -95,14 +95,21 @@ fn stall_diagnosis(
     said: ReportedOutcome,
 ) -> Box<StallDiagnosis> {
     let message = ControllerMessage {
-        by: "Flux".into(),
-        said,
+        sender: "Flux".into(),
+        outcome: said,
         text: "applied".into(),
         commit: Some(sample::sha('c')),
         at: later(7),
     };
-    let runs = Some(RunningInstead { version: "1.4".into(), untold: true });
-    Box::new(StallDiagnosis { looked_at: later(8), branch, build, image, word: Some(message), runs })
+    let runs = Some(RunningInstead { version: "1.4".into(), is_commit_unknown: true });
+    Box::new(StallDiagnosis {
+        checked_at: later(8),
+        branch,
+        build,
+        image,
+        last_report: Some(message),
+        running_instead: runs,
+    })
 }
 
 fn deploying() -> DeployState {
@@ -112,29 +119,29 @@ fn deploying() -> DeployState {
         merged_at: later(9),
         deadline: later(10),
         tag: ResultTag::Chosen { name: "qa/1".into(), tries: 2 },
-        nudge: Some(TriggerOutcome::Failed { why: "401".into() }),
+        trigger_outcome: Some(TriggerOutcome::Failed { why: "401".into() }),
         rollout: Some(RolloutProgress { ready: 1, wanted: 2, delayed_by: Some("quota".into()) }),
-        others: vec![
+        co_deployed: vec![
             other(CoDeployedState::Runs { ready: 2 }),
             other(CoDeployedState::RollsOut { ready: 1, wanted: 2 }),
             other(CoDeployedState::Fails { reason: "OOMKilled".into() }),
             other(CoDeployedState::Unknown),
         ],
-        trouble: Some(retry_state()),
+        retry: Some(retry_state()),
         approvals: vec![approval(ApprovalPlatform::Slack)],
-        by_hand: Some("octocat".into()),
-        unseen: Some(sample::sha('b')),
-        runs_as: Some("1.4".into()),
+        merged_by: Some("octocat".into()),
+        unexpected_base: Some(sample::sha('b')),
+        running_label: Some("1.4".into()),
         rolled_back: Some(RollbackStatus::Done { by: sample::change().id, at: later(11) }),
         built_at: Some(later(12)),
         seen_at: Some(later(13)),
-        silence: Some(stall_diagnosis(
+        stall_diagnosis: Some(stall_diagnosis(
             BranchFinding::MovedOn { to: sample::sha('d') },
             BuildFinding::Failed { names: vec!["build".into()], url: Some("https://ci".into()) },
             ImageFinding::Missing { name: "checkout".into() },
             ReportedOutcome::Failed,
         )),
-        authors: Some(vec![person("U0ALICE")]),
+        notified_authors: Some(vec![person("U0ALICE")]),
     }
 }
 
@@ -148,18 +155,18 @@ fn stages() -> Vec<Stage> {
     let mut stages = vec![
         Stage::AwaitingApproval(awaiting()),
         Stage::AwaitingApproval(ApprovalState {
-            voided: Some(VoidedApprovals { at: later(6), count: 1, why: VoidReason::BranchMoved }),
+            voided: Some(VoidedApprovals { at: later(6), count: 1, reason: VoidReason::BranchMoved }),
             ..awaiting()
         }),
-        Stage::Merging(MergeState { begun: true, trouble: Some(retry_state()), awaiting: Some(Box::new(awaiting())) }),
+        Stage::Merging(MergeState { begun: true, retry: Some(retry_state()), awaiting: Some(Box::new(awaiting())) }),
         with(|deploying| deploying.tag = ResultTag::NotYet),
         with(|deploying| deploying.tag = ResultTag::Made { name: "qa/1".into(), at: later(1) }),
         with(|deploying| deploying.tag = ResultTag::Missing { why: "protected".into() }),
-        with(|deploying| deploying.nudge = Some(TriggerOutcome::Done)),
+        with(|deploying| deploying.trigger_outcome = Some(TriggerOutcome::Done)),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Begun { by: sample::change().id })),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Impossible { why: "nothing ran".into() })),
         with(|deploying| {
-            deploying.silence = Some(stall_diagnosis(
+            deploying.stall_diagnosis = Some(stall_diagnosis(
                 BranchFinding::AsMerged,
                 BuildFinding::NotNeeded,
                 ImageFinding::Untold,
@@ -168,21 +175,22 @@ fn stages() -> Vec<Stage> {
         }),
         with(|deploying| {
             let (build, image) = (BuildFinding::NotBegun, ImageFinding::There { tag: "1".into() });
-            deploying.silence = Some(stall_diagnosis(BranchFinding::Gone, build, image, ReportedOutcome::Progressing));
+            deploying.stall_diagnosis =
+                Some(stall_diagnosis(BranchFinding::Gone, build, image, ReportedOutcome::Progressing));
         }),
         with(|deploying| {
             let why = || "502".to_owned();
             let (build, image) = (BuildFinding::Unread { why: why() }, ImageFinding::Unread { why: why() });
-            deploying.silence =
+            deploying.stall_diagnosis =
                 Some(stall_diagnosis(BranchFinding::Unread { why: why() }, build, image, ReportedOutcome::Failed));
         }),
         with(|deploying| {
             let build = BuildFinding::Running { names: vec!["build".into()] };
-            deploying.silence =
+            deploying.stall_diagnosis =
                 Some(stall_diagnosis(BranchFinding::AsMerged, build, ImageFinding::Untold, ReportedOutcome::Failed));
         }),
         with(|deploying| {
-            deploying.silence = Some(stall_diagnosis(
+            deploying.stall_diagnosis = Some(stall_diagnosis(
                 BranchFinding::AsMerged,
                 BuildFinding::Done,
                 ImageFinding::Untold,
@@ -222,12 +230,12 @@ fn a_change_round_trips_in_every_stage() {
         let frozen = ResultBranch {
             branch: "gantry/1".into(),
             result: Some(result.clone()),
-            making: Some(result),
+            replacement: Some(result),
             pull: Some(PullRequestRef { number: 7, url: "https://github.com/acme/checkout/pull/7".into() }),
-            tidy: true,
+            is_cleaned_up: true,
         };
-        let mut change = Change { stage, frozen: Some(frozen), request: Some("r1".into()), ..sample::change() };
-        change.taken_up_at = Some(later(23));
+        let mut change = Change { stage, result_branch: Some(frozen), request: Some("r1".into()), ..sample::change() };
+        change.retried_at = Some(later(23));
         assert_round_trip::<StoredChange>(&change);
         change.plan.direction = Direction::Rollback(sample::rollback());
         assert_round_trip::<StoredChange>(&change);

@@ -114,8 +114,8 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
     for commit in &mut change.plan.drift.commits {
         (commit.subject, commit.author) = (text.to_owned(), text.to_owned());
     }
-    change.plan.overridden = Some(GateOverride { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
-    change.plan.also = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }; 30];
+    change.plan.gate_override = Some(GateOverride { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
+    change.plan.co_deployed = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }; 30];
     if number.is_multiple_of(2) {
         change.plan.direction = Direction::Rollback(Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
     }
@@ -123,12 +123,12 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
         "https://github.com/acme/{}/pull/1",
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>()
     );
-    change.frozen =
+    change.result_branch =
         Some(ResultBranch { pull: Some(PullRequestRef { number, url }), ..ResultBranch::from_change_id(change.id) });
     let mut awaiting =
         ApprovalState::new(3, vec![MemberLabel::Handle(text.to_owned()); 20], at, SignedDuration::from_hours(1));
     awaiting.waits_for = vec![MergeCondition::ChecksRed { names: vec![text.to_owned(); 20] }; 5];
-    awaiting.trouble = Some(RetryState { since: at, tries: 1, why: text.to_owned() });
+    awaiting.retry = Some(RetryState { since: at, attempts: 1, reason: text.to_owned() });
     let merged =
         || Stage::new_merging().into_deploying("a".repeat(40).parse().expect("a commit"), at, at).expect("merged");
     let Stage::Deploying(deploying) = merged() else { return change };

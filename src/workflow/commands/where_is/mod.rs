@@ -288,7 +288,7 @@ impl TraceHistory {
             from_commit: last.plan.from.as_ref().and_then(|from| from.commit.clone()),
             summary: CodeRemoval {
                 by: Some(last.requester.clone()).filter(|_| !rollback.automatic),
-                at: Some(last.stage.deploying().map_or(last.asked_at, |deploying| deploying.merged_at)),
+                at: Some(last.stage.deploying().map_or(last.requested_at, |deploying| deploying.merged_at)),
                 reason: rollback.reason.clone(),
             },
         })

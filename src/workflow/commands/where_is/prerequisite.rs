@@ -54,7 +54,7 @@ fn change_deploying_to(
         plan.environment == environment.name
             && !plan.is_rollback()
             && (change.stage.is_active() || change.stage.is_watched())
-            && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
+            && (plan.artefact == artefact.name || plan.co_deployed.iter().any(|also| also.artefact == artefact.name))
     };
     ctx.open_changes.all().iter().rev().filter(|change| is_relevant(change)).find_map(|change| {
         let contains_commit = change.plan.pinned_commit().and_then(|pinned| containment.is_contained_in(pinned));

@@ -10,7 +10,7 @@ use crate::domain::model::environment::PromotionMethod;
 use crate::domain::sample;
 
 fn at(seconds: i64) -> Timestamp {
-    sample::change().asked_at + SignedDuration::from_secs(seconds)
+    sample::change().requested_at + SignedDuration::from_secs(seconds)
 }
 
 fn awaiting(required: u32) -> ApprovalState {
@@ -21,8 +21,8 @@ fn awaiting(required: u32) -> ApprovalState {
 fn change(awaiting: ApprovalState) -> Change {
     let mut change = Change { stage: Stage::AwaitingApproval(awaiting), ..sample::change() };
     let sha = |digit: &str| digit.repeat(40).parse().unwrap();
-    change.plan.promote = PromotionMethod::PullRequest;
-    change.frozen = Some(ResultBranch {
+    change.plan.method = PromotionMethod::PullRequest;
+    change.result_branch = Some(ResultBranch {
         result: Some(ResultCommit { base: sha("1"), head: sha("2") }),
         pull: Some(PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() }),
         ..ResultBranch::from_change_id(change.id)
@@ -80,7 +80,7 @@ fn an_ignored_review_has_a_reason_and_advice() {
     use IgnoredReviewReason::{NoAccess, NotAsked, Requester, RequesterUnmapped, Unmapped};
     let change = change(awaiting(1));
     let words = [Unmapped, RequesterUnmapped, Requester, NotAsked, NoAccess].map(|why| {
-        let ignored = IgnoredReview { login: "octo<cat>".into(), why };
+        let ignored = IgnoredReview { login: "octo<cat>".into(), reason: why };
         describe_ignored_review(&change, &ignored).into_string()
     });
     assert_snapshot!(words.join("\n"), @"
@@ -95,10 +95,13 @@ fn an_ignored_review_has_a_reason_and_advice() {
 #[test]
 fn the_card_shows_the_approvals_and_the_pull_request() {
     let mut waits = awaiting(2);
-    let bob =
-        Approval { by: crate::domain::model::actor::PersonId::new("U0BOB"), at: at(60), way: ApprovalPlatform::Github };
+    let bob = Approval {
+        by: crate::domain::model::actor::PersonId::new("U0BOB"),
+        at: at(60),
+        platform: ApprovalPlatform::Github,
+    };
     waits.approvals.push(bob);
-    waits.voided = Some(VoidedApprovals { at: at(30), count: 2, why: VoidReason::BranchMoved });
+    waits.voided = Some(VoidedApprovals { at: at(30), count: 2, reason: VoidReason::BranchMoved });
     waits.waits_for = vec![MergeCondition::Mergeability, MergeCondition::NoCheck];
     let full = change(waits.clone());
     assert_snapshot!(render_blocks_text(&render_waiting(&full, &waits)), @"
@@ -108,13 +111,13 @@ fn the_card_shows_the_approvals_and_the_pull_request() {
     :recycle: the branch moved, so the frozen branch was made anew on top of it. 2 approvals do not count any more
     :no_entry: *qa* requires a green check, and none ran on the frozen branch
     ");
-    let making = Change { frozen: Some(ResultBranch::from_change_id(full.id)), ..full.clone() };
+    let making = Change { result_branch: Some(ResultBranch::from_change_id(full.id)), ..full.clone() };
     assert_snapshot!(render_blocks_text(&render_waiting(&making, &awaiting(1))), @"
     :hourglass_flowing_sand: making the frozen branch and its pull request
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     ");
     assert_eq!(encode_button_value(&making), None, "there is no commit to approve yet");
-    let straight = Change { frozen: None, ..full };
+    let straight = Change { result_branch: None, ..full };
     assert_eq!(render_waiting(&straight, &awaiting(0)), [], "no empty section");
 }
 
@@ -122,7 +125,7 @@ fn the_card_shows_the_approvals_and_the_pull_request() {
 fn texts_in_the_thread_and_answers_to_clicks() {
     let mut waits = awaiting(1);
     waits.voided =
-        Some(VoidedApprovals { at: at(30), count: 1, why: VoidReason::Pushed { commit: "9be01d7c1f0f".into() } });
+        Some(VoidedApprovals { at: at(30), count: 1, reason: VoidReason::Pushed { commit: "9be01d7c1f0f".into() } });
     let change = change(waits.clone());
     let all = [
         render_approvals_voided(&change).unwrap(),
@@ -168,7 +171,7 @@ fn the_approve_button_disappears_after_the_last_approval() {
     given.approvals.push(Approval {
         by: crate::domain::model::actor::PersonId::new("U0BOB"),
         at: at(60),
-        way: ApprovalPlatform::Slack,
+        platform: ApprovalPlatform::Slack,
     });
     assert_eq!(labels(given), "Reject Cancel");
     assert_eq!(labels(awaiting(0)), "Cancel");

@@ -14,7 +14,7 @@ use crate::domain::model::version::Sha;
 use crate::domain::sample;
 
 fn after(seconds: i64) -> Timestamp {
-    sample::change().asked_at + SignedDuration::from_secs(seconds)
+    sample::change().requested_at + SignedDuration::from_secs(seconds)
 }
 
 fn in_stage(stage: Stage) -> Change {
@@ -66,7 +66,8 @@ fn every_stage_shows_its_progress_and_the_next_step() {
     ");
 
     let why = "GitHub is not available: it answered 502.".to_owned();
-    let troubled = Stage::new_merging().record_merge_failure(RetryState { since: now, tries: 1, why }, true).unwrap();
+    let troubled =
+        Stage::new_merging().record_merge_failure(RetryState { since: now, attempts: 1, reason: why }, true).unwrap();
     assert_snapshot!(render_card_text(&in_stage(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
@@ -76,7 +77,7 @@ fn every_stage_shows_its_progress_and_the_next_step() {
 
     let tagged = deploying().update_deploying(|it| DeployState {
         tag: ResultTag::Made { name: "qa/2026.11.16-1".into(), at: after(3) },
-        nudge: Some(TriggerOutcome::Failed { why: "it answered 500".into() }),
+        trigger_outcome: Some(TriggerOutcome::Failed { why: "it answered 500".into() }),
         rollout: Some(RolloutProgress { ready: 1, wanted: 2, delayed_by: None }),
         ..it
     });
@@ -117,8 +118,8 @@ fn every_stage_shows_its_progress_and_the_next_step() {
 
     let untagged = deploying().update_deploying(|it| DeployState {
         tag: ResultTag::Missing { why: "GitHub refuses us: no".into() },
-        trouble: Some(RetryState { since: now, tries: 1, why: "I cannot read qa: forbidden.".into() }),
-        others: vec![
+        retry: Some(RetryState { since: now, attempts: 1, reason: "I cannot read qa: forbidden.".into() }),
+        co_deployed: vec![
             CoDeployedStatus {
                 artefact: ArtefactName::new("mailer"),
                 version: Some("build-7".into()),
@@ -190,7 +191,7 @@ fn authors_of_a_failed_change_are_mentioned_once() {
     let (bob, carol) = (PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
     let failed = deploying().into_failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(20)).unwrap();
     let with_authors = |authors: Vec<PersonId>| {
-        failed.clone().update_deploying(|state| DeployState { authors: Some(authors), ..state }).unwrap()
+        failed.clone().update_deploying(|state| DeployState { notified_authors: Some(authors), ..state }).unwrap()
     };
     let both = with_authors(vec![bob, carol]);
     let head = "<@U0ALICE> *checkout* `develop-4f1c2ab`: failed in *qa*.";
@@ -222,7 +223,7 @@ fn the_progress_bar_shows_each_step_with_its_duration() {
         approvals: vec![crate::domain::change::approval::Approval {
             by: PersonId::new("U0BOB"),
             at: after(180),
-            way: crate::domain::change::approval::ApprovalPlatform::Slack,
+            platform: crate::domain::change::approval::ApprovalPlatform::Slack,
         }],
         ..it
     });

@@ -17,7 +17,7 @@ use crate::domain::view::history::{ArrivalDetails, LedgerPosition};
 use crate::domain::view::page::{Cursor, Order};
 
 fn after(seconds: i64) -> Timestamp {
-    sample::change().asked_at + SignedDuration::from_secs(seconds)
+    sample::change().requested_at + SignedDuration::from_secs(seconds)
 }
 
 fn deploying() -> Stage {
@@ -29,7 +29,7 @@ fn change_entry(change: Change) -> HistoryEntry {
     let message = Some(MessageKey::new("card"));
     HistoryEntry {
         position: LedgerPosition(7),
-        at: change.asked_at,
+        at: change.requested_at,
         event: HistoryEvent::Change(Box::new(change)),
         message_key: message,
     }
@@ -161,14 +161,14 @@ fn rollbacks_overrides_and_co_deployed_artefacts_are_shown() {
     ");
 
     let mut forced = Change { stage: merged, ..sample::change() };
-    forced.plan.also = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }];
-    forced.plan.overridden = Some(GateOverride {
+    forced.plan.co_deployed = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }];
+    forced.plan.gate_override = Some(GateOverride {
         by: PersonId::new("U0BOB"),
         reason: "it burns".into(),
         gates: vec![Gate::Freeze, Gate::Soak],
     });
     let pull = PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
-    forced.frozen = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(forced.id) });
+    forced.result_branch = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(forced.id) });
     assert_snapshot!(render_entry(change_entry(forced)), @"
     :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`

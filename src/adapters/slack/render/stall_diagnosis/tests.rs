@@ -13,23 +13,23 @@ fn sha(digit: &str) -> Sha {
 }
 
 fn after(seconds: i64) -> Timestamp {
-    sample::change().asked_at + SignedDuration::from_secs(seconds)
+    sample::change().requested_at + SignedDuration::from_secs(seconds)
 }
 
 fn diagnosis() -> StallDiagnosis {
     StallDiagnosis {
-        looked_at: after(302),
+        checked_at: after(302),
         branch: BranchFinding::AsMerged,
         build: BuildFinding::Running { names: vec!["build".into()] },
         image: ImageFinding::Missing { name: "aaaaaaa".into() },
-        word: None,
-        runs: Some(RunningInstead { version: "qa-1111111".into(), untold: false }),
+        last_report: None,
+        running_instead: Some(RunningInstead { version: "qa-1111111".into(), is_commit_unknown: false }),
     }
 }
 
 fn deploying(diagnosis: StallDiagnosis) -> Stage {
     let stage = Stage::new_merging().into_deploying(sha("a"), after(2), after(902)).unwrap();
-    stage.update_deploying(|known| DeployState { silence: Some(Box::new(diagnosis)), ..known }).unwrap()
+    stage.update_deploying(|known| DeployState { stall_diagnosis: Some(Box::new(diagnosis)), ..known }).unwrap()
 }
 
 fn render_stall_text(stage: Stage) -> String {
@@ -47,8 +47,8 @@ fn the_last_observations_are_shown_with_the_next_step() {
     Next: wait for the build, or look what holds it up. I keep looking.
     ");
     let message = ControllerMessage {
-        by: "Flux".into(),
-        said: ReportedOutcome::Failed,
+        sender: "Flux".into(),
+        outcome: ReportedOutcome::Failed,
         text: "kustomize build failed: <!channel> no such file.".into(),
         commit: Some(sha("b")),
         at: after(200),
@@ -59,7 +59,7 @@ fn the_last_observations_are_shown_with_the_next_step() {
             names: vec!["build".into(), "lint".into()],
             url: Some("https://github.com/acme/checkout/commit/aaaaaaa/checks".into()),
         },
-        word: Some(message),
+        last_report: Some(message),
         ..diagnosis()
     };
     assert_snapshot!(render_stall_text(deploying(failed)), @"
@@ -94,7 +94,7 @@ fn the_last_observations_are_shown_with_the_next_step() {
         branch: BranchFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
         build: BuildFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
         image: ImageFinding::Untold,
-        runs: Some(RunningInstead { version: "build-8".into(), untold: true }),
+        running_instead: Some(RunningInstead { version: "build-8".into(), is_commit_unknown: true }),
         ..diagnosis()
     };
     assert_snapshot!(render_stall_text(deploying(untold)), @"

@@ -15,7 +15,7 @@ use crate::domain::sample;
 use crate::domain::view::page::{Cursor, Order};
 
 fn after(seconds: i64) -> Timestamp {
-    sample::change().asked_at + SignedDuration::from_secs(seconds)
+    sample::change().requested_at + SignedDuration::from_secs(seconds)
 }
 
 fn in_stage(stage: Stage) -> Change {
@@ -31,11 +31,11 @@ fn deploying() -> Stage {
 fn waiting() -> Change {
     let asked = vec![MemberLabel::Group { id: "S0RELEASE".into(), handle: "release-managers".into() }];
     let mut awaiting = ApprovalState::new(2, asked, after(0), SignedDuration::from_hours(24));
-    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: after(60), way: ApprovalPlatform::Github });
+    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: after(60), platform: ApprovalPlatform::Github });
     awaiting.waits_for.push(MergeCondition::ChecksRunning { names: vec!["ci / <unit>".into()] });
     let pull = PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
     let frozen = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(sample::change().id) });
-    Change { frozen, ..in_stage(Stage::new_awaiting_approval(awaiting)) }
+    Change { result_branch: frozen, ..in_stage(Stage::new_awaiting_approval(awaiting)) }
 }
 
 fn sample_details() -> StatusDetails {
@@ -102,7 +102,7 @@ fn every_stage_shows_its_age_and_its_open_conditions() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     To stop it: `/gantry cancel 0badcafe`
     ");
-    let trouble = RetryState { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
+    let trouble = RetryState { since: after(3), attempts: 2, reason: "GitHub does not answer.".into() };
     assert_snapshot!(render_changes(&[in_stage(Stage::new_merging().record_merge_failure(trouble, true).unwrap())], &sample_details()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
@@ -168,7 +168,7 @@ fn the_details_of_a_change_have_its_timeline() {
         by: Some(by.map_or(Actor::Controller, |id| Actor::Person(PersonId::new(id)))),
     };
     let Stage::Deploying(mut merged) = deploying() else { panic!("deploying") };
-    merged.approvals.push(Approval { by: PersonId::new("U0CAROL"), at: after(90), way: ApprovalPlatform::Github });
+    merged.approvals.push(Approval { by: PersonId::new("U0CAROL"), at: after(90), platform: ApprovalPlatform::Github });
     let deployed = Stage::Deployed {
         deploying: merged,
         at: after(122),
@@ -241,7 +241,8 @@ fn the_largest_answer_keeps_its_lines_whole() {
     change.plan.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
     change.plan.from = Some(Version { tag: Some(long("<!channel>&").into()), ..Version::default() });
     let Stage::AwaitingApproval(awaiting) = &mut change.stage else { panic!("waiting") };
-    awaiting.trouble = Some(RetryState { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
+    awaiting.retry =
+        Some(RetryState { since: after(0), attempts: 1, reason: long("\u{202e}שלום \u{1f680} <!here> ") });
     awaiting.waits_for.push(MergeCondition::ChecksRed { names: vec![long("<&>"); 30] });
     assert_snapshot!(render_changes(&[change], &sample_details()), @"
     1 change is under way:
