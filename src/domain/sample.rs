@@ -233,7 +233,7 @@ pub(crate) fn free(text: &str) -> WhyAnswer {
         environment: EnvironmentName::new("prod"),
         holds_to_lift: vec![hold; 5],
         supersedes: waiting().to_conflicting_change(),
-        image: ImagePresence::Unknown { why: text.to_owned() },
+        image: ImagePresence::Unknown { reason: text.to_owned() },
         ..plan()
     };
     let awaiting = waiting().stage.awaiting().cloned();
@@ -278,7 +278,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
             ready: 1,
             wanted: 3,
         },
-        Refusal::Unreadable { below: below.clone(), why: text.into(), since: at },
+        Refusal::Unreadable { below: below.clone(), reason: text.into(), since: at },
         Refusal::ChangeInProgress(ChangeInProgress {
             asker_role: AskerRole::Approver,
             ..ChangeInProgress::from(&waiting_change)

@@ -129,7 +129,7 @@ impl WorkloadCollection {
             Some(NamespaceReadability::Readable { .. }) => rollout.unwrap_or_else(Rollout::new_missing),
             Some(NamespaceReadability::Unreadable { why, since }) => {
                 let last = rollout.unwrap_or_else(Rollout::new_missing);
-                Rollout { state: RolloutState::Unreadable { why: why.clone(), since: *since }, ..last }
+                Rollout { state: RolloutState::Unreadable { reason: why.clone(), since: *since }, ..last }
             }
             Some(NamespaceReadability::NotReadYet { .. }) | None => unread_rollout(started_at),
         }
@@ -137,7 +137,7 @@ impl WorkloadCollection {
 }
 
 fn unread_rollout(since: Timestamp) -> Rollout {
-    Rollout { state: RolloutState::Unreadable { why: "not read yet".into(), since }, ..Rollout::new_missing() }
+    Rollout { state: RolloutState::Unreadable { reason: "not read yet".into(), since }, ..Rollout::new_missing() }
 }
 
 impl ClusterView {
@@ -577,7 +577,7 @@ mod tests {
     #[test]
     fn before_the_first_list_a_workload_is_unread_and_not_missing() {
         let view = ClusterView::new(clock());
-        let not_yet = RolloutState::Unreadable { why: "not read yet".into(), since: at(1_000) };
+        let not_yet = RolloutState::Unreadable { reason: "not read yet".into(), since: at(1_000) };
         let checkout = place(&["deployment/checkout"]);
         assert_eq!(view.read_rollout(&checkout, "x").state, not_yet);
         view.expect_kind(&namespace("qa"), WorkloadKind::Deployment);
@@ -615,7 +615,7 @@ mod tests {
         view.mark_unreadable(&qa, WorkloadKind::Deployment, "forbidden");
 
         let rollout = view.read_rollout(&place(&["deployment/checkout"]), "x");
-        assert_eq!(rollout.state, RolloutState::Unreadable { why: "forbidden".into(), since: at(1_005) });
+        assert_eq!(rollout.state, RolloutState::Unreadable { reason: "forbidden".into(), since: at(1_005) });
         assert_eq!(rollout.version.unwrap().label(), "1");
         assert_eq!(
             view.list_readability(),

@@ -440,7 +440,7 @@ mod tests {
         }
 
         async fn wait_until_unreadable(&self, start: &str) {
-            let marked = |world: &Self| matches!(world.rollout("checkout").state, RolloutState::Unreadable { why, .. } if why.starts_with(start));
+            let marked = |world: &Self| matches!(world.rollout("checkout").state, RolloutState::Unreadable { reason: why, .. } if why.starts_with(start));
             self.wait_until(start, marked).await;
         }
     }

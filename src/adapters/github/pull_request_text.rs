@@ -111,7 +111,7 @@ pub fn render_closing_comment(change: &Change) -> Option<String> {
         Stage::Expired { .. } => "Not all that it waited for came in time.".to_owned(),
         Stage::Superseded { by, .. } => format!("Another change takes its place: change {}.", by.to_short_id()),
         Stage::Conflicted { .. } => "It cannot be merged without a conflict.".to_owned(),
-        Stage::Errored { why, .. } => {
+        Stage::Errored { reason: why, .. } => {
             format!("{} Once that is repaired, {} goes on with a new one.", escape_text(why), format_code(&again))
         }
         _ => return None,

@@ -271,7 +271,7 @@ stored! {
         Yes,
         Gone,
         Unknown {
-            why: String,
+            reason: String,
         },
     }
 }

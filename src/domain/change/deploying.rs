@@ -69,7 +69,7 @@ pub enum ResultTag {
     },
     /// The card shows a warning; there is no other effect.
     Missing {
-        why: String,
+        reason: String,
     },
 }
 

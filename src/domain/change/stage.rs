@@ -40,7 +40,7 @@ pub enum Stage {
     },
     Errored {
         at: Timestamp,
-        why: String,
+        reason: String,
         merging: MergeState,
     },
     Cancelled {
@@ -302,7 +302,7 @@ impl Stage {
     pub fn into_errored(self, why: String, now: Timestamp) -> Result<Self, InvalidTransition> {
         self.transition_if_unmerged("errored", |merging| Self::Errored {
             at: now,
-            why,
+            reason: why,
             merging: MergeState { retry: None, ..merging },
         })
     }
@@ -521,7 +521,7 @@ mod tests {
         let trouble = RetryState::record_failure(None, "GitHub is away".into(), at(3));
         let delayed =
             deploying.clone().update_deploying(|state| DeployState { retry: Some(trouble), ..state }).unwrap();
-        let tag = ResultTag::Missing { why: "no".into() };
+        let tag = ResultTag::Missing { reason: "no".into() };
         let untagged = deploying.clone().update_deploying(|state| DeployState { tag, ..state }).unwrap();
         assert!(untagged.is_only_progress(&deploying));
         assert!(!delayed.is_only_progress(&deploying) && !late.is_only_progress(&stalled));

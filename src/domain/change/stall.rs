@@ -41,7 +41,7 @@ pub enum BuildFinding {
     },
     Done,
     Unread {
-        why: String,
+        reason: String,
     },
 }
 
@@ -57,7 +57,7 @@ pub enum ImageFinding {
     /// Images are not named after commits, so the image cannot be recognised.
     Untold,
     Unread {
-        why: String,
+        reason: String,
     },
 }
 

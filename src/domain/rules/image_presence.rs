@@ -8,6 +8,6 @@ pub enum ImagePresence {
     /// Only a warning for delivery by branch, where CI builds the image again.
     Gone,
     Unknown {
-        why: String,
+        reason: String,
     },
 }

@@ -43,7 +43,7 @@ pub enum MergeCondition {
     RightLost,
     /// The requester's rights cannot be checked now, so the merge waits.
     RightsUnknown {
-        why: String,
+        reason: String,
     },
 }
 

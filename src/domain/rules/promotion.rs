@@ -72,8 +72,8 @@ pub fn require_healthy_version(
             let (version, reason) = (version.clone(), reason.clone());
             Err(Refusal::Unhealthy { artefact, below, version, reason, can_roll_back })
         }
-        (RolloutState::Unreadable { why, since }, _) => {
-            Err(Refusal::Unreadable { below, why: why.clone(), since: *since })
+        (RolloutState::Unreadable { reason: why, since }, _) => {
+            Err(Refusal::Unreadable { below, reason: why.clone(), since: *since })
         }
         _ => Err(Refusal::NotRunningBelow { artefact, below }),
     }

@@ -138,7 +138,7 @@ pub enum Refusal {
     },
     Unreadable {
         below: EnvironmentName,
-        why: Arc<str>,
+        reason: Arc<str>,
         since: Timestamp,
     },
     /// The named version was never healthy below; `healthy_versions` were.

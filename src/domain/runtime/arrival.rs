@@ -233,7 +233,7 @@ mod tests {
         let running = || RolloutState::Running { ready: 2 };
         let rolling = || RolloutState::RollingOut { ready: 0, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
-        let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
+        let unreadable = || RolloutState::Unreadable { reason: "forbidden".into(), since: at(0) };
         let cases = [
             ("the first observation is not announced", true, vec![("1", running()), ("1", running())], vec![]),
             (
@@ -301,7 +301,7 @@ mod tests {
         let running = || RolloutState::Running { ready: 2 };
         let rolling = || RolloutState::RollingOut { ready: 1, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
-        let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
+        let unreadable = || RolloutState::Unreadable { reason: "forbidden".into(), since: at(0) };
         let missing = || ("", RolloutState::Missing);
         let cases = [
             (

@@ -31,7 +31,7 @@ pub enum RolloutState {
     },
     Missing,
     Unreadable {
-        why: Arc<str>,
+        reason: Arc<str>,
         since: Timestamp,
     },
 }

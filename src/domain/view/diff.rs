@@ -64,7 +64,7 @@ pub enum GitState {
     /// The manifest cannot be read.
     Unreadable {
         file: String,
-        why: String,
+        reason: String,
     },
 }
 

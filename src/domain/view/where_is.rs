@@ -58,7 +58,7 @@ pub enum CommitPresence {
     /// There is no workload.
     NoWorkload,
     Unknown {
-        why: String,
+        reason: String,
     },
 }
 
@@ -174,7 +174,7 @@ mod tests {
             presence: match mark {
                 'x' => CommitPresence::Present { since: None, problem: None },
                 '.' => CommitPresence::Absent { removal: None },
-                _ => CommitPresence::Unknown { why: String::new() },
+                _ => CommitPresence::Unknown { reason: String::new() },
             },
             unreadable: None,
         };

@@ -98,7 +98,7 @@ async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) 
         }
     }
     match ctx.github.fetch_checks(&plan.repository, &deploying.result).await {
-        Err(error) => BuildFinding::Unread { why: error.to_string() },
+        Err(error) => BuildFinding::Unread { reason: error.to_string() },
         Ok(checks) if !checks.red.is_empty() => {
             let url = plan.repository_url().map(|page| format!("{page}/commit/{}/checks", deploying.result));
             BuildFinding::Failed { names: checks.red, url }
@@ -121,7 +121,7 @@ async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) 
         return match ctx.registry.fetch_digest(&Image { name: artefact.image.clone(), tag, digest }).await {
             Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },
             Ok(None) => ImageFinding::Missing { name: label.to_owned() },
-            Err(error) => ImageFinding::Unread { why: error.to_string() },
+            Err(error) => ImageFinding::Unread { reason: error.to_string() },
         };
     }
     if plan.version.tag.as_deref().and_then(extract_sha_candidate).is_none() {
@@ -135,6 +135,6 @@ async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) 
             Some(tag) => ImageFinding::There { tag },
             None => ImageFinding::Missing { name: result.short().to_owned() },
         },
-        Err(error) => ImageFinding::Unread { why: error.to_string() },
+        Err(error) => ImageFinding::Unread { reason: error.to_string() },
     }
 }

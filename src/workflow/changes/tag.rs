@@ -40,7 +40,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
         };
         let Some(result) = marked else {
             let why = "nothing tells which commit the image was built from".to_owned();
-            return store_tag(ctx, claim, ResultTag::Missing { why }).await.map(|()| None);
+            return store_tag(ctx, claim, ResultTag::Missing { reason: why }).await.map(|()| None);
         };
         let intent = match stored_intent.take() {
             Some(intent) => intent,
@@ -49,7 +49,7 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
         let outcome = match git_writes::create_tag(ctx, &claim.change, &name, &result, intent).await {
             Ok(CreateTagOutcome::AlreadyExists) => resolve_taken_tag(ctx, &claim.change, &name, &result).await,
             Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: ctx.clock.now() }),
-            Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { why }),
+            Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { reason: why }),
             Err(error) => Err(error),
         };
         match outcome {
@@ -67,11 +67,11 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
             }
             Err(error) => {
                 let why = error.to_string();
-                return store_tag(ctx, claim, ResultTag::Missing { why }).await.map(|()| None);
+                return store_tag(ctx, claim, ResultTag::Missing { reason: why }).await.map(|()| None);
             }
         }
     }
-    store_tag(ctx, claim, ResultTag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
+    store_tag(ctx, claim, ResultTag::Missing { reason: "every name that I chose was taken".to_owned() }).await?;
     Ok(None)
 }
 

@@ -62,7 +62,7 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
         return RolloutCheck::Unclear(format!("{} is not configured there any more", change.plan.artefact));
     };
     let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-    if let RolloutState::Unreadable { why, .. } = &rollout.state {
+    if let RolloutState::Unreadable { reason: why, .. } = &rollout.state {
         return RolloutCheck::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
     }
     let running_version = rollout.version.as_ref().map(|version| version.label().to_owned());

@@ -41,7 +41,7 @@ pub(crate) async fn look_up_image(
         Ok(Some(digest)) => (ImagePresence::Yes, Some(digest)),
         Ok(None) => (ImagePresence::Gone, None),
         Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
-            (ImagePresence::Unknown { why: error.to_string() }, None)
+            (ImagePresence::Unknown { reason: error.to_string() }, None)
         }
     }
 }
@@ -54,7 +54,9 @@ pub(crate) fn check_digest_known(
     presence: &ImagePresence,
 ) -> Result<(), LookupError> {
     match (&artefact.delivery, presence) {
-        (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { why }) if version.digest.is_none() => {
+        (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { reason: why })
+            if version.digest.is_none() =>
+        {
             Err(LookupError::new_transient(format!("{why}, and {} is written by its digest", version.label())))
         }
         _ => Ok(()),

@@ -383,8 +383,8 @@ async fn find_environments_behind<'a>(
 fn find_running_version(ctx: &Context, artefact: &Artefact, target: &Environment) -> Result<Option<Version>, Refusal> {
     let Some(place) = artefact.places.get(&target.name) else { return Ok(None) };
     let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
-    if let RolloutState::Unreadable { why, since } = rollout.state {
-        return Err(Refusal::Unreadable { below: target.name.clone(), why, since });
+    if let RolloutState::Unreadable { reason: why, since } = rollout.state {
+        return Err(Refusal::Unreadable { below: target.name.clone(), reason: why, since });
     }
     let seen = ctx.sightings.find_sighting(&artefact.name, &target.name);
     let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_same_image(now)));

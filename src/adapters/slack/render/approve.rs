@@ -260,7 +260,7 @@ pub(super) fn describe_merge_condition(change: &ApprovalSubject<'_>, condition: 
             .raw(" may not promote to ")
             .bold(change.environment.as_str())
             .raw(" any more. Somebody who may must ask for it anew"),
-        MergeCondition::RightsUnknown { why } => stop
+        MergeCondition::RightsUnknown { reason: why } => stop
             .bold(change.environment.as_str())
             .raw(" stays shut while nobody can tell who may: ")
             .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')),

@@ -145,7 +145,7 @@ fn render_problem(change: &Change) -> Option<Block> {
             }))
         }
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => Some(section(describe_reason(reason))),
-        Stage::Errored { why: error, .. } => Some(section(describe_reason(error))),
+        Stage::Errored { reason: error, .. } => Some(section(describe_reason(error))),
         Stage::Stalled { runs, deploying, .. } => {
             let waited = format_elapsed(deploying.merged_at, deploying.deadline);
             let text = match runs {

@@ -214,7 +214,7 @@ fn describe_running_version(side: &DiffSide, now: Timestamp) -> Mrkdwn {
         }
         RolloutState::Degraded { reason } => text.raw(", degraded: ").plain(&truncate_middle(reason, MAX_REASON)),
         RolloutState::Missing => text.raw(", missing"),
-        RolloutState::Unreadable { why, .. } => {
+        RolloutState::Unreadable { reason: why, .. } => {
             text.raw(" as last seen; its cluster cannot be read: ").plain(&truncate_middle(why, MAX_REASON))
         }
     };
@@ -247,7 +247,7 @@ fn describe_git_state(side: &DiffSide) -> Mrkdwn {
             let text = text.code(file).raw(" says ").code(specified.label());
             if *is_running { text } else { text.raw(", :hourglass_flowing_sand: not deployed") }
         }
-        GitState::Unreadable { file, why } => {
+        GitState::Unreadable { file, reason: why } => {
             text.code(file).raw(" cannot be read: ").plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
         }
     }

@@ -169,7 +169,7 @@ pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
         ImagePresence::Gone => Some(section(Mrkdwn::new(
             ":warning: Its old image is not in the registry any more. That does no harm: CI builds its code anew.",
         ))),
-        ImagePresence::Unknown { why } if plan.manifest_file().is_some() => Some(section(
+        ImagePresence::Unknown { reason: why } if plan.manifest_file().is_some() => Some(section(
             Mrkdwn::new(":warning: I cannot tell whether its image is still there: ")
                 .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
                 .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),

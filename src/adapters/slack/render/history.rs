@@ -175,7 +175,7 @@ fn format_outcome(change: &Change, now: Timestamp) -> Mrkdwn {
 fn format_failure_reason(change: &Change) -> Option<Mrkdwn> {
     let text = match &change.stage {
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => reason,
-        Stage::Errored { why, .. } => why,
+        Stage::Errored { reason: why, .. } => why,
         _ => return None,
     };
     Some(Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON)))

@@ -128,7 +128,7 @@ fn describe_cell(cell: &ListCell, now: Timestamp, version: usize, reason: usize)
         }
         RolloutState::Degraded { reason: why } => write!(text, "degraded: {}", sanitize_reason(why, reason)),
         RolloutState::Missing => text.write_str("missing"),
-        RolloutState::Unreadable { why, .. } => write!(text, "unreadable: {}", sanitize_reason(why, reason)),
+        RolloutState::Unreadable { reason: why, .. } => write!(text, "unreadable: {}", sanitize_reason(why, reason)),
     };
     let since = match &cell.state {
         RolloutState::Unreadable { since, .. } => Some(*since),

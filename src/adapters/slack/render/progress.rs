@@ -236,7 +236,9 @@ fn warn_rollout_delayed(deploying: &DeployState) -> Mrkdwn {
 
 fn warn_tag_missing(deploying: &DeployState) -> Mrkdwn {
     match &deploying.tag {
-        ResultTag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&truncate_middle(why, MAX_REASON)),
+        ResultTag::Missing { reason: why } => {
+            Mrkdwn::new("\n:warning: not tagged: ").plain(&truncate_middle(why, MAX_REASON))
+        }
         ResultTag::NotYet | ResultTag::Chosen { .. } | ResultTag::Made { .. } => Mrkdwn::default(),
     }
 }

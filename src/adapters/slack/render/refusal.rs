@@ -272,7 +272,7 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                     .raw("."),
             )
         }
-        Refusal::Unreadable { below, why, since } => (
+        Refusal::Unreadable { below, reason: why, since } => (
             text("I cannot read what runs in ")
                 .bold(below.as_str())
                 .raw(" since ")

@@ -97,7 +97,7 @@ fn describe_build(build: &BuildFinding) -> Option<Mrkdwn> {
             }
         }
         BuildFinding::Done => Mrkdwn::new("CI: all is green"),
-        BuildFinding::Unread { why } => Mrkdwn::new("CI: cannot be asked: ").append(&shorten_text(why)),
+        BuildFinding::Unread { reason: why } => Mrkdwn::new("CI: cannot be asked: ").append(&shorten_text(why)),
     })
 }
 
@@ -110,7 +110,9 @@ fn describe_image(image: &ImageFinding) -> Option<Mrkdwn> {
             Mrkdwn::new("image: the registry has none for ").code(&truncate_middle(name, MAX_TEXT)).raw(" yet")
         }
         ImageFinding::Untold => return None,
-        ImageFinding::Unread { why } => Mrkdwn::new("image: the registry cannot be asked: ").append(&shorten_text(why)),
+        ImageFinding::Unread { reason: why } => {
+            Mrkdwn::new("image: the registry cannot be asked: ").append(&shorten_text(why))
+        }
     })
 }
 

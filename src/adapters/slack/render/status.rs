@@ -214,7 +214,7 @@ fn describe_waits(change: &Change) -> Vec<Mrkdwn> {
             };
             std::iter::once(runs).chain(stall_diagnosis::describe_stall(change)).collect()
         }
-        Stage::Errored { why: error, .. } => vec![describe_reason(error)],
+        Stage::Errored { reason: error, .. } => vec![describe_reason(error)],
         Stage::Merging(_)
         | Stage::Deployed { .. }
         | Stage::Conflicted { .. }

@@ -124,7 +124,7 @@ fn describe_environment(
         CommitPresence::NoWorkload => {
             Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(", where nothing runs")
         }
-        CommitPresence::Unknown { why } => {
+        CommitPresence::Unknown { reason: why } => {
             Mrkdwn::new(":grey_question: not known for ").bold(&environment).raw(": ").plain(&shorten_reason(why))
         }
     };

@@ -83,7 +83,7 @@ stored! {
         },
         Errored {
             at: Timestamp,
-            why: String,
+            reason: String,
             merging: StoredMergeState,
         },
         Cancelled {
@@ -162,7 +162,7 @@ stored! {
             at: Timestamp,
         },
         Missing {
-            why: String,
+            reason: String,
         },
     }
 
@@ -261,7 +261,7 @@ stored! {
         },
         RightLost,
         RightsUnknown {
-            why: String,
+            reason: String,
         },
     }
 
@@ -328,7 +328,7 @@ stored! {
         },
         Done,
         Unread {
-            why: String,
+            reason: String,
         },
     }
 
@@ -341,7 +341,7 @@ stored! {
         },
         Untold,
         Unread {
-            why: String,
+            reason: String,
         },
     }
 

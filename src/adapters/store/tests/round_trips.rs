@@ -72,7 +72,7 @@ fn awaiting() -> ApprovalState {
             MergeCondition::Frozen { until: later(5), reason: Some("Friday".into()) },
             MergeCondition::Quarantined { quarantine: Box::new(sample::quarantine()) },
             MergeCondition::RightLost,
-            MergeCondition::RightsUnknown { why: "502".into() },
+            MergeCondition::RightsUnknown { reason: "502".into() },
         ],
         ignored: [
             IgnoredReviewReason::Unmapped,
@@ -161,7 +161,7 @@ fn stages() -> Vec<Stage> {
         Stage::Merging(MergeState { begun: true, retry: Some(retry_state()), awaiting: Some(Box::new(awaiting())) }),
         with(|deploying| deploying.tag = ResultTag::NotYet),
         with(|deploying| deploying.tag = ResultTag::Made { name: "qa/1".into(), at: later(1) }),
-        with(|deploying| deploying.tag = ResultTag::Missing { why: "protected".into() }),
+        with(|deploying| deploying.tag = ResultTag::Missing { reason: "protected".into() }),
         with(|deploying| deploying.trigger_outcome = Some(TriggerOutcome::Done)),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Begun { by: sample::change().id })),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Impossible { why: "nothing ran".into() })),
@@ -180,7 +180,7 @@ fn stages() -> Vec<Stage> {
         }),
         with(|deploying| {
             let why = || "502".to_owned();
-            let (build, image) = (BuildFinding::Unread { why: why() }, ImageFinding::Unread { why: why() });
+            let (build, image) = (BuildFinding::Unread { reason: why() }, ImageFinding::Unread { reason: why() });
             deploying.stall_diagnosis =
                 Some(stall_diagnosis(BranchFinding::Unread { why: why() }, build, image, ReportedOutcome::Failed));
         }),
@@ -199,7 +199,7 @@ fn stages() -> Vec<Stage> {
         }),
         Stage::Stalled { deploying: deploying(), at: later(14), runs: Some("1.3".into()), unread: true },
         Stage::Conflicted { at: later(15), files: vec!["Cargo.lock".into()] },
-        Stage::Errored { at: later(16), why: "403".into(), merging: MergeState::default() },
+        Stage::Errored { at: later(16), reason: "403".into(), merging: MergeState::default() },
         Stage::Cancelled { at: later(17), by: CancelledBy::Person(person("U0ALICE")) },
         Stage::Cancelled { at: later(17), by: CancelledBy::Github { github: Some("octocat".into()) } },
         Stage::Rejected { at: later(18), by: person("U0BOB"), reason: "not today".into() },

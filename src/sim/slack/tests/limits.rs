@@ -140,7 +140,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
         3 => Stage::Failed { deploying, at, reason, evidence: FailureEvidence::Workload },
         4 => Stage::Stalled { deploying, at, runs: Some(reason), unread: false },
         5 => Stage::Rejected { at, by, reason },
-        6 => Stage::Errored { at, why: reason, merging: MergeState::default() },
+        6 => Stage::Errored { at, reason: reason, merging: MergeState::default() },
         _ => Stage::Conflicted { at, files: vec![reason; 40] },
     };
     change
@@ -265,13 +265,13 @@ proptest! {
             running: Some(version.clone()),
             state: match state {
                 0 => RolloutState::Degraded { reason: text.as_str().into() },
-                1 => RolloutState::Unreadable { why: text.as_str().into(), since: now },
+                1 => RolloutState::Unreadable { reason: text.as_str().into(), since: now },
                 _ => RolloutState::Running { ready: 1 },
             },
             since: Some(now),
             git: match state {
                 2 => GitState::Manifest { file: text.clone(), specified: version.clone(), is_running: false },
-                3 => GitState::Unreadable { file: text.clone(), why: text.clone() },
+                3 => GitState::Unreadable { file: text.clone(), reason: text.clone() },
                 _ => GitState::Branch { branch: text.clone(), head: sample::sha('d'), undeployed: UndeployedCommits::Commits(2) },
             },
         };

@@ -31,7 +31,7 @@ proptest! {
             0 => CommitPresence::Present { since: Some(Timestamp::UNIX_EPOCH), problem: Some(text.clone()) },
             1 => CommitPresence::RollingOut { ready: 1, wanted: 2 },
             2 => CommitPresence::Absent { removal: Some(removal.clone()) },
-            3 => CommitPresence::Unknown { why: text.clone() },
+            3 => CommitPresence::Unknown { reason: text.clone() },
             _ => CommitPresence::NoWorkload,
         };
         let environment_presence = |n: usize| {

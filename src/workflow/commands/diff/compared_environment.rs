@@ -94,7 +94,7 @@ pub(super) async fn read_manifest_state(
 
 fn convert_manifest_refusal(refusal: Refusal) -> GitState {
     match refusal {
-        Refusal::ManifestProblem { file, problem, .. } => GitState::Unreadable { file, why: problem },
+        Refusal::ManifestProblem { file, problem, .. } => GitState::Unreadable { file, reason: problem },
         _ => GitState::Unknown,
     }
 }
@@ -105,7 +105,7 @@ pub(super) fn find_missing_side(artefact: &Artefact, compared: &ComparedEnvironm
         return Some(DiffResult::NotInEnvironment(name));
     }
     match (&compared.side.running, &compared.code_commit) {
-        (None, _) if let RolloutState::Unreadable { why, .. } = &compared.side.state => {
+        (None, _) if let RolloutState::Unreadable { reason: why, .. } = &compared.side.state => {
             Some(DiffResult::Unknown(format!("the cluster of {name} cannot be read: {why}")))
         }
         (None, _) => Some(DiffResult::NotRunning(name)),

@@ -324,7 +324,7 @@ struct EnvironmentState<'a> {
 impl EnvironmentState<'_> {
     fn describe_environment(&self, query: &Query<'_>, history: &TraceHistory) -> EnvironmentPresence {
         let unreadable = match &self.rollout.state {
-            RolloutState::Unreadable { why, .. } => Some(why.to_string()),
+            RolloutState::Unreadable { reason: why, .. } => Some(why.to_string()),
             _ => None,
         };
         EnvironmentPresence {
@@ -335,7 +335,7 @@ impl EnvironmentState<'_> {
     }
 
     fn check_presence(&self, query: &Query<'_>, history: &TraceHistory) -> CommitPresence {
-        let unknown = |reason: &str| CommitPresence::Unknown { why: reason.to_owned() };
+        let unknown = |reason: &str| CommitPresence::Unknown { reason: reason.to_owned() };
         if self.rollout.state == RolloutState::Missing {
             return CommitPresence::NoWorkload;
         }
@@ -344,11 +344,11 @@ impl EnvironmentState<'_> {
         };
         let (Some(image_commit), Some(code_commit)) = (&self.image_commit, &self.code_commit) else {
             return CommitPresence::Unknown {
-                why: format!("nothing tells which commit {} is of", sighting.version.label()),
+                reason: format!("nothing tells which commit {} is of", sighting.version.label()),
             };
         };
         match contains_commit(query.sha, containment, image_commit, code_commit) {
-            None => CommitPresence::Unknown { why: query.explain_unknown(code_commit) },
+            None => CommitPresence::Unknown { reason: query.explain_unknown(code_commit) },
             Some(true) => self.describe_running(sighting, query, history),
             Some(false) => {
                 let had_commit = |commit: &Sha| containment.is_contained_in(commit) == Some(true);

@@ -53,7 +53,7 @@ fn every_merge_condition_has_a_text() {
         MergeCondition::Frozen { until: at(3600), reason: Some("weekend & <!here>".into()) },
         MergeCondition::Frozen { until: at(3600), reason: None },
         MergeCondition::RightLost,
-        MergeCondition::RightsUnknown { why: "Slack cannot tell me who is in @developers right now.".into() },
+        MergeCondition::RightsUnknown { reason: "Slack cannot tell me who is in @developers right now.".into() },
     ];
     let change = change(awaiting(1));
     let words: Vec<_> =

@@ -117,7 +117,7 @@ fn every_stage_shows_its_progress_and_the_next_step() {
     ");
 
     let untagged = deploying().update_deploying(|it| DeployState {
-        tag: ResultTag::Missing { why: "GitHub refuses us: no".into() },
+        tag: ResultTag::Missing { reason: "GitHub refuses us: no".into() },
         retry: Some(RetryState { since: now, attempts: 1, reason: "I cannot read qa: forbidden.".into() }),
         co_deployed: vec![
             CoDeployedStatus {

@@ -92,7 +92,7 @@ fn the_last_observations_are_shown_with_the_next_step() {
     ");
     let untold = StallDiagnosis {
         branch: BranchFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
-        build: BuildFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
+        build: BuildFinding::Unread { reason: "GitHub is not available: it answered 502.".into() },
         image: ImageFinding::Untold,
         running_instead: Some(RunningInstead { version: "build-8".into(), is_commit_unknown: true }),
         ..diagnosis()

@@ -157,7 +157,7 @@ fn every_presence_and_every_prerequisite_has_a_text() {
                 },
                 in_environment(
                     "two",
-                    CommitPresence::Unknown { why: "nothing tells which commit build-7 is of".to_owned() },
+                    CommitPresence::Unknown { reason: "nothing tells which commit build-7 is of".to_owned() },
                 ),
                 in_environment("three", absent()),
             ],
