@@ -104,7 +104,7 @@ pub(crate) fn plan() -> Plan {
         tree: None,
         rollbacks_to_undo: Vec::new(),
         holds_to_lift: Vec::new(),
-        image: ImagePresence::Yes,
+        image: ImagePresence::Present,
         direction: Direction::Promotion,
     }
 }
@@ -170,7 +170,7 @@ pub(crate) fn facts(catalogue: &Catalogue, gate_inputs: GateInputs) -> Promotion
         from: None,
         manifest: None,
         rollbacks_to_undo: Vec::new(),
-        image: ImagePresence::Yes,
+        image: ImagePresence::Present,
         pending: PendingCommits { ahead_by: 1, files: files(&["mailer/a.rs"]), ..PendingCommits::default() },
         gate_inputs,
         overriding: None,

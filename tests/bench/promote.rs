@@ -144,7 +144,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
         let stage = Stage::new_merging().into_deploying(result.clone(), now, now + SignedDuration::from_hours(1))?;
         // The tag is marked as missing, so that this measures no requests to GitHub.
         let without_tag =
-            |state: DeployState| DeployState { tag: ResultTag::Missing { reason: "not tried".to_owned() }, ..state };
+            |state: DeployState| DeployState { tag: ResultTag::Failed { reason: "not tried".to_owned() }, ..state };
         let change = Change {
             id: ChangeId::new(now),
             requester: PersonId::new("U0ALICE"),
@@ -174,7 +174,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 tree: None,
                 rollbacks_to_undo: Vec::new(),
                 holds_to_lift: Vec::new(),
-                image: ImagePresence::Yes,
+                image: ImagePresence::Present,
                 direction: Direction::Promotion,
             },
             stage: stage.update_deploying(without_tag)?,

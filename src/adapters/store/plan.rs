@@ -268,8 +268,8 @@ stored! {
     }
 
     enum StoredImageAvailability for ImagePresence {
-        Yes,
-        Gone,
+        Present,
+        Missing,
         Unknown {
             reason: String,
         },

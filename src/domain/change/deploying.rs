@@ -57,25 +57,25 @@ pub enum RollbackStatus {
 /// The Git tag that marks the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultTag {
-    NotYet,
+    Pending,
     /// The name is stored before the tag is created, so that a restarted process does not choose another.
-    Chosen {
+    Named {
         name: String,
         tries: u32,
     },
-    Made {
+    Created {
         name: String,
         at: Timestamp,
     },
     /// The card shows a warning; there is no other effect.
-    Missing {
+    Failed {
         reason: String,
     },
 }
 
 impl ResultTag {
     pub(super) fn is_pending(&self) -> bool {
-        matches!(self, Self::NotYet | Self::Chosen { .. })
+        matches!(self, Self::Pending | Self::Named { .. })
     }
 }
 
@@ -95,9 +95,9 @@ pub struct CoDeployedStatus {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CoDeployedState {
-    Runs { ready: u32 },
-    RollsOut { ready: u32, wanted: u32 },
-    Fails { reason: String },
+    Running { ready: u32 },
+    RollingOut { ready: u32, wanted: u32 },
+    Failed { reason: String },
     Unknown,
 }
 

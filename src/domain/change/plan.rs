@@ -233,7 +233,7 @@ impl Plan {
 
     /// Whether a manifest would name an image that the registry does not confirm.
     pub fn is_image_unconfirmed(&self) -> bool {
-        matches!(self.write, GitWrite::Manifest { .. }) && self.image != ImagePresence::Yes
+        matches!(self.write, GitWrite::Manifest { .. }) && self.image != ImagePresence::Present
     }
 
     /// All artefacts that the change deploys.

@@ -277,7 +277,7 @@ impl Stage {
                 result,
                 merged_at: now,
                 deadline,
-                tag: ResultTag::NotYet,
+                tag: ResultTag::Pending,
                 trigger_outcome: None,
                 rollout: None,
                 co_deployed: Vec::new(),
@@ -521,7 +521,7 @@ mod tests {
         let trouble = RetryState::record_failure(None, "GitHub is away".into(), at(3));
         let delayed =
             deploying.clone().update_deploying(|state| DeployState { retry: Some(trouble), ..state }).unwrap();
-        let tag = ResultTag::Missing { reason: "no".into() };
+        let tag = ResultTag::Failed { reason: "no".into() };
         let untagged = deploying.clone().update_deploying(|state| DeployState { tag, ..state }).unwrap();
         assert!(untagged.is_only_progress(&deploying));
         assert!(!delayed.is_only_progress(&deploying) && !late.is_only_progress(&stalled));

@@ -47,7 +47,7 @@ pub enum BuildFinding {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageFinding {
-    There {
+    Present {
         tag: String,
     },
     /// There is no image of that name, or none that is named after the commit.
@@ -55,7 +55,7 @@ pub enum ImageFinding {
         name: String,
     },
     /// Images are not named after commits, so the image cannot be recognised.
-    Untold,
+    Unrecognisable,
     Unread {
         reason: String,
     },

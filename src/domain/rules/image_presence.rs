@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ImagePresence {
     #[default]
-    Yes,
+    Present,
     /// Only a warning for delivery by branch, where CI builds the image again.
-    Gone,
+    Missing,
     Unknown {
         reason: String,
     },

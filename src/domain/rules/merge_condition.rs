@@ -40,9 +40,9 @@ pub enum MergeCondition {
         quarantine: Box<Quarantine>,
     },
     /// The requester no longer has the right to promote into the environment.
-    RightLost,
+    PermissionLost,
     /// The requester's rights cannot be checked now, so the merge waits.
-    RightsUnknown {
+    PermissionUnknown {
         reason: String,
     },
 }
@@ -61,8 +61,8 @@ impl MergeCondition {
             Self::Locked { .. }
             | Self::Frozen { .. }
             | Self::Quarantined { .. }
-            | Self::RightLost
-            | Self::RightsUnknown { .. } => false,
+            | Self::PermissionLost
+            | Self::PermissionUnknown { .. } => false,
         }
     }
 }

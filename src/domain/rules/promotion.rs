@@ -99,7 +99,7 @@ pub fn check_has_effect(facts: &PromotionFacts<'_>) -> Result<(), Refusal> {
     }
     if pending.ahead_by > 0 && !pending.files.may_be_relevant_to(artefact) {
         let paths = artefact.paths.clone();
-        return Err(Refusal::NothingForIt { artefact: name, environment, commits: pending.ahead_by, paths });
+        return Err(Refusal::NoRelevantChanges { artefact: name, environment, commits: pending.ahead_by, paths });
     }
     Ok(())
 }

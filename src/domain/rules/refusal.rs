@@ -172,7 +172,7 @@ pub enum Refusal {
         running: Option<Version>,
     },
     /// There are new commits, but none of them affects this artefact.
-    NothingForIt {
+    NoRelevantChanges {
         artefact: ArtefactName,
         environment: EnvironmentName,
         commits: u64,

@@ -29,7 +29,7 @@ impl Refusal {
             Self::BranchMissing { .. } => "branch_missing",
             Self::NoCommonAncestor { .. } => "no_common_ancestor",
             Self::NothingNew { .. } => "nothing_new",
-            Self::NothingForIt { .. } => "nothing_for_it",
+            Self::NoRelevantChanges { .. } => "nothing_for_it",
             Self::Downgrade { .. } => "downgrade",
             Self::RedChecks { .. } => "red_checks",
             Self::RunningChecks { .. } => "running_checks",

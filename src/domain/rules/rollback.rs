@@ -276,7 +276,7 @@ fn build_same_code_refusal(artefact: &Artefact, target: &Environment, version: &
 pub fn check_rollback(facts: &RollbackFacts<'_>) -> Result<Permit, Refusal> {
     let by_manifest = facts.manifest.is_some();
     check_candidate(facts.artefact, facts.target, facts.candidate, facts.quarantines, by_manifest)?;
-    if by_manifest && facts.image == ImagePresence::Gone {
+    if by_manifest && facts.image == ImagePresence::Missing {
         return Err(Refusal::ImageMissing {
             artefact: facts.artefact.name.clone(),
             environment: facts.target.name.clone(),
@@ -417,7 +417,7 @@ mod tests {
         };
         let without_commit = Version { commit: None, ..version('a') };
         let quarantines_of_version = [Quarantine { commits: vec![sha('a')], ..sample::quarantine() }];
-        let (present, gone, none) = (ImagePresence::Yes, ImagePresence::Gone, &[][..]);
+        let (present, gone, none) = (ImagePresence::Present, ImagePresence::Missing, &[][..]);
         let cases = [
             ("by branch", None, version('a'), none, &present, "permit"),
             ("quarantined", None, version('a'), &quarantines_of_version[..], &present, "Quarantined"),

@@ -127,7 +127,7 @@ async fn run_approval_check(
         Err(ApprovalCheckError::Lookup(error)) => {
             // The rights cannot be checked now. The approvals are kept until they can.
             check.approvals.clone_from(&awaiting.approvals);
-            check.waits_for.push(MergeCondition::RightsUnknown { reason: error.to_string() });
+            check.waits_for.push(MergeCondition::PermissionUnknown { reason: error.to_string() });
         }
     }
     if let Some(pull) = pull {

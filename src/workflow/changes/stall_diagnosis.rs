@@ -113,26 +113,26 @@ async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) 
 async fn inspect_image(ctx: &Context, change: &Change, deploying: &DeployState) -> ImageFinding {
     let plan = &change.plan;
     let Some(artefact) = ctx.config.catalogue.find_artefact(plan.artefact.as_str()) else {
-        return ImageFinding::Untold;
+        return ImageFinding::Unrecognisable;
     };
     let label = plan.version.label();
     if plan.manifest_file().is_some() {
         let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
         return match ctx.registry.fetch_digest(&Image { name: artefact.image.clone(), tag, digest }).await {
-            Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },
+            Ok(Some(_)) => ImageFinding::Present { tag: label.to_owned() },
             Ok(None) => ImageFinding::Missing { name: label.to_owned() },
             Err(error) => ImageFinding::Unread { reason: error.to_string() },
         };
     }
     if plan.version.tag.as_deref().and_then(extract_sha_candidate).is_none() {
-        return ImageFinding::Untold;
+        return ImageFinding::Unrecognisable;
     }
     let result = &deploying.result;
     let names_result =
         |tag: &String| extract_sha_candidate(tag).is_some_and(|prefix| result.as_str().starts_with(prefix));
     match ctx.registry.list_tags(&artefact.image).await {
         Ok(tags) => match tags.into_iter().find(names_result) {
-            Some(tag) => ImageFinding::There { tag },
+            Some(tag) => ImageFinding::Present { tag },
             None => ImageFinding::Missing { name: result.short().to_owned() },
         },
         Err(error) => ImageFinding::Unread { reason: error.to_string() },

@@ -26,21 +26,21 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
             GitWrite::Branch { .. } => Some(deploying.result.clone()),
         };
         let (name, tries) = match &deploying.tag {
-            ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
-            ResultTag::NotYet => {
+            ResultTag::Created { .. } | ResultTag::Failed { .. } => return Ok(None),
+            ResultTag::Pending => {
                 let name = choose_tag_name(ctx, &claim.change, None).await?;
                 stored_intent = Some(store_tag_name(ctx, claim, name, 0).await?);
                 continue;
             }
             // Woken early. Asking GitHub now would use rate limit that other changes need.
-            ResultTag::Chosen { .. } if claim.due_at.is_some_and(|due| due > ctx.clock.now()) => {
+            ResultTag::Named { .. } if claim.due_at.is_some_and(|due| due > ctx.clock.now()) => {
                 return Ok(claim.due_at);
             }
-            ResultTag::Chosen { name, tries } => (name.clone(), *tries),
+            ResultTag::Named { name, tries } => (name.clone(), *tries),
         };
         let Some(result) = marked else {
             let why = "nothing tells which commit the image was built from".to_owned();
-            return store_tag(ctx, claim, ResultTag::Missing { reason: why }).await.map(|()| None);
+            return store_tag(ctx, claim, ResultTag::Failed { reason: why }).await.map(|()| None);
         };
         let intent = match stored_intent.take() {
             Some(intent) => intent,
@@ -48,12 +48,12 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
         };
         let outcome = match git_writes::create_tag(ctx, &claim.change, &name, &result, intent).await {
             Ok(CreateTagOutcome::AlreadyExists) => resolve_taken_tag(ctx, &claim.change, &name, &result).await,
-            Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: ctx.clock.now() }),
-            Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { reason: why }),
+            Ok(CreateTagOutcome::Done) => Ok(ResultTag::Created { name: name.clone(), at: ctx.clock.now() }),
+            Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Failed { reason: why }),
             Err(error) => Err(error),
         };
         match outcome {
-            Ok(ResultTag::Chosen { name, .. }) => {
+            Ok(ResultTag::Named { name, .. }) => {
                 stored_intent = Some(store_tag_name(ctx, claim, name, tries + 1).await?);
             }
             Ok(tag) => return store_tag(ctx, claim, tag).await.map(|()| None),
@@ -67,11 +67,11 @@ pub(crate) async fn ensure_tag(ctx: &Context, claim: &mut Claim) -> Result<Optio
             }
             Err(error) => {
                 let why = error.to_string();
-                return store_tag(ctx, claim, ResultTag::Missing { reason: why }).await.map(|()| None);
+                return store_tag(ctx, claim, ResultTag::Failed { reason: why }).await.map(|()| None);
             }
         }
     }
-    store_tag(ctx, claim, ResultTag::Missing { reason: "every name that I chose was taken".to_owned() }).await?;
+    store_tag(ctx, claim, ResultTag::Failed { reason: "every name that I chose was taken".to_owned() }).await?;
     Ok(None)
 }
 
@@ -85,12 +85,12 @@ pub(crate) async fn resolve_taken_tag(
 ) -> Result<ResultTag, GithubError> {
     let repository = &change.plan.repository;
     if ctx.github.resolve_tag(repository, name).await?.as_ref() == Some(result) {
-        return Ok(ResultTag::Made { name: name.to_owned(), at: ctx.clock.now() });
+        return Ok(ResultTag::Created { name: name.to_owned(), at: ctx.clock.now() });
     }
     let (prefix, _) = compute_tag_affixes(ctx, change);
     let taken = ctx.github.list_tags_with_prefix(repository, &prefix).await?;
     match choose_tag_name(ctx, change, Some(&taken)).await {
-        Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
+        Ok(name) => Ok(ResultTag::Named { name, tries: 0 }),
         Err(error) => Err(GithubError::Unavailable(error.to_string())),
     }
 }
@@ -117,7 +117,7 @@ pub(crate) async fn choose_tag_name(
 /// Stores the name of a tag before it is created.
 async fn store_tag_name(ctx: &Context, claim: &mut Claim, name: String, tries: u32) -> Result<WriteAhead, StoreError> {
     let reserved = Transaction::new().reserve_tag_name(claim.change.plan.repository.clone(), &name, claim.change.id);
-    store_tag_state(ctx, claim, ResultTag::Chosen { name, tries }, reserved).await
+    store_tag_state(ctx, claim, ResultTag::Named { name, tries }, reserved).await
 }
 
 /// Stores the end of the work on a tag: it was created, or it is left out.

@@ -202,9 +202,9 @@ fn collect_co_deployed_states(ctx: &Context, change: &Change) -> Vec<CoDeployedS
         let artefact = ctx.config.catalogue.find_artefact(co_deployed.artefact.as_str())?;
         let rollout = ctx.cluster_view.read_rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
         let state = match rollout.state {
-            RolloutState::Running { ready } => CoDeployedState::Runs { ready },
-            RolloutState::RollingOut { ready, wanted, .. } => CoDeployedState::RollsOut { ready, wanted },
-            RolloutState::Degraded { reason } => CoDeployedState::Fails { reason: reason.to_string() },
+            RolloutState::Running { ready } => CoDeployedState::Running { ready },
+            RolloutState::RollingOut { ready, wanted, .. } => CoDeployedState::RollingOut { ready, wanted },
+            RolloutState::Degraded { reason } => CoDeployedState::Failed { reason: reason.to_string() },
             RolloutState::Missing | RolloutState::Unreadable { .. } => CoDeployedState::Unknown,
         };
         let version = rollout.version.map(|version| version.label().to_owned());

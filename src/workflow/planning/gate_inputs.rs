@@ -98,14 +98,14 @@ pub(crate) async fn find_unmet_conditions(ctx: &Context, change: &Change) -> Res
         };
         match is_permitted {
             Ok(true) => {}
-            Ok(false) => conditions.push(MergeCondition::RightLost),
-            Err(error) => conditions.push(MergeCondition::RightsUnknown { reason: error.to_string() }),
+            Ok(false) => conditions.push(MergeCondition::PermissionLost),
+            Err(error) => conditions.push(MergeCondition::PermissionUnknown { reason: error.to_string() }),
         }
     }
     let overridden = match find_valid_override(ctx, plan).await {
         Ok(overridden) => overridden,
         Err(error) => {
-            conditions.push(MergeCondition::RightsUnknown { reason: error.to_string() });
+            conditions.push(MergeCondition::PermissionUnknown { reason: error.to_string() });
             None
         }
     };

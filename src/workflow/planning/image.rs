@@ -38,8 +38,8 @@ pub(crate) async fn look_up_image(
     let tag = version.tag.clone().filter(|_| digest.is_none());
     let image = Image { name: artefact.image.clone(), tag, digest };
     match ctx.registry.fetch_digest(&image).await {
-        Ok(Some(digest)) => (ImagePresence::Yes, Some(digest)),
-        Ok(None) => (ImagePresence::Gone, None),
+        Ok(Some(digest)) => (ImagePresence::Present, Some(digest)),
+        Ok(None) => (ImagePresence::Missing, None),
         Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
             (ImagePresence::Unknown { reason: error.to_string() }, None)
         }
@@ -84,7 +84,7 @@ pub(crate) async fn check_image_to_write(
         (Some(current), Some(seen)) => **current != **seen,
         (Some(_), None) => ctx.image_commits.is_tag_overwritten(artefact, version).await,
     };
-    if presence == ImagePresence::Gone || tag_moved {
+    if presence == ImagePresence::Missing || tag_moved {
         let (artefact, environment) = (artefact.name.clone(), target.name.clone());
         return Err(Refusal::ImageMissing {
             artefact,

@@ -281,7 +281,7 @@ async fn find_tagged_version(
 ) -> Result<Option<Version>, PlanError> {
     let tagged = history.changes.iter().find(|change| {
         let tag = change.stage.deploying().map(|deploying| &deploying.tag);
-        matches!(tag, Some(ResultTag::Made { name: made, .. }) if made == name)
+        matches!(tag, Some(ResultTag::Created { name: made, .. }) if made == name)
     });
     let Some(change) = tagged else { return Ok(None) };
     let result = change.stage.result_commit().cloned();

@@ -24,7 +24,11 @@ pub(crate) async fn check_rollback_image(
         // The image of a version that was found in Git is unknown.
         let has_known_image = candidates.first().is_some_and(|candidate| candidate.found_in != RollbackEvidence::Git)
             && version.tag.is_some();
-        return Ok(if has_known_image { look_up_image(ctx, artefact, version).await.0 } else { ImagePresence::Yes });
+        return Ok(if has_known_image {
+            look_up_image(ctx, artefact, version).await.0
+        } else {
+            ImagePresence::Present
+        });
     };
     check_image_differs(artefact, history.target, history.current.as_ref(), version)?;
     let (presence, digest) = look_up_image(ctx, artefact, version).await;
@@ -32,7 +36,7 @@ pub(crate) async fn check_rollback_image(
         Some(digest) => has_tag_moved(ctx, history, version, digest).await,
         None => false,
     };
-    if presence == ImagePresence::Gone || tag_moved {
+    if presence == ImagePresence::Missing || tag_moved {
         let alternative = find_available_version(ctx, history, candidates.get(1..).unwrap_or_default()).await;
         let (artefact, environment) = (artefact.name.clone(), history.target.name.clone());
         let version = version.clone();

@@ -194,8 +194,8 @@ pub(super) fn describe_open_conditions(change: &ApprovalSubject<'_>, approval: &
         | MergeCondition::ChangesRequested { .. }
         | MergeCondition::GithubRules { .. }
         | MergeCondition::Retargeted { .. }
-        | MergeCondition::RightLost
-        | MergeCondition::RightsUnknown { .. } => true,
+        | MergeCondition::PermissionLost
+        | MergeCondition::PermissionUnknown { .. } => true,
     });
     own_conditions
         .fold(text, |text, condition| text.raw("\n").append(&describe_merge_condition(change, condition)).raw("."))
@@ -255,12 +255,12 @@ pub(super) fn describe_merge_condition(change: &ApprovalSubject<'_>, condition: 
             .append(&super::quarantine::describe_quarantine(quarantine))
             .raw(". It goes on after ")
             .code(&format!("/gantry release {} {}", change.artefact, quarantine.version.label())),
-        MergeCondition::RightLost => stop
+        MergeCondition::PermissionLost => stop
             .person(change.requester)
             .raw(" may not promote to ")
             .bold(change.environment.as_str())
             .raw(" any more. Somebody who may must ask for it anew"),
-        MergeCondition::RightsUnknown { reason: why } => stop
+        MergeCondition::PermissionUnknown { reason: why } => stop
             .bold(change.environment.as_str())
             .raw(" stays shut while nobody can tell who may: ")
             .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')),

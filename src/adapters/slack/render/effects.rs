@@ -166,7 +166,7 @@ fn describe_how_found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyP
 /// A warning if the image may be missing in the registry.
 pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
     match &plan.image {
-        ImagePresence::Gone => Some(section(Mrkdwn::new(
+        ImagePresence::Missing => Some(section(Mrkdwn::new(
             ":warning: Its old image is not in the registry any more. That does no harm: CI builds its code anew.",
         ))),
         ImagePresence::Unknown { reason: why } if plan.manifest_file().is_some() => Some(section(
@@ -175,7 +175,7 @@ pub(super) fn render_image_warning(plan: &Plan) -> Option<Block> {
                 .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),
         )),
         // For delivery by branch, CI builds a new image anyway.
-        ImagePresence::Yes | ImagePresence::Unknown { .. } => None,
+        ImagePresence::Present | ImagePresence::Unknown { .. } => None,
     }
 }
 

@@ -156,8 +156,8 @@ pub(super) fn render_progress(change: &Change) -> Option<Block> {
         Some(by) => merged.raw(" \u{b7} by hand, by ").code(by).raw(" on GitHub"),
     };
     let merged = match &deploying.tag {
-        ResultTag::Made { name, .. } => merged.raw(" \u{b7} tagged ").code(name),
-        ResultTag::NotYet | ResultTag::Chosen { .. } | ResultTag::Missing { .. } => merged,
+        ResultTag::Created { name, .. } => merged.raw(" \u{b7} tagged ").code(name),
+        ResultTag::Pending | ResultTag::Named { .. } | ResultTag::Failed { .. } => merged,
     };
     let merged = match &change.stage {
         Stage::Deployed { proof, .. } => merged.raw(" \u{b7} known by ").raw(match proof {
@@ -208,9 +208,9 @@ pub(super) fn link_commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
 /// An artefact that moves with the change.
 fn describe_co_deployed(other: &CoDeployedStatus) -> Mrkdwn {
     let text = Mrkdwn::new(match other.state {
-        CoDeployedState::Runs { .. } => ":small_blue_diamond: ",
-        CoDeployedState::RollsOut { .. } => NOW,
-        CoDeployedState::Fails { .. } => FAILED,
+        CoDeployedState::Running { .. } => ":small_blue_diamond: ",
+        CoDeployedState::RollingOut { .. } => NOW,
+        CoDeployedState::Failed { .. } => FAILED,
         CoDeployedState::Unknown => UNKNOWN,
     });
     let text = text.bold(other.artefact.as_str());
@@ -219,9 +219,9 @@ fn describe_co_deployed(other: &CoDeployedStatus) -> Mrkdwn {
         None => text,
     };
     match &other.state {
-        CoDeployedState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
-        CoDeployedState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
-        CoDeployedState::Fails { reason } => text.raw(" fails: ").plain(&truncate_middle(reason, MAX_REASON)),
+        CoDeployedState::Running { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
+        CoDeployedState::RollingOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
+        CoDeployedState::Failed { reason } => text.raw(" fails: ").plain(&truncate_middle(reason, MAX_REASON)),
         CoDeployedState::Unknown => text.raw(" is not seen"),
     }
 }
@@ -236,10 +236,10 @@ fn warn_rollout_delayed(deploying: &DeployState) -> Mrkdwn {
 
 fn warn_tag_missing(deploying: &DeployState) -> Mrkdwn {
     match &deploying.tag {
-        ResultTag::Missing { reason: why } => {
+        ResultTag::Failed { reason: why } => {
             Mrkdwn::new("\n:warning: not tagged: ").plain(&truncate_middle(why, MAX_REASON))
         }
-        ResultTag::NotYet | ResultTag::Chosen { .. } | ResultTag::Made { .. } => Mrkdwn::default(),
+        ResultTag::Pending | ResultTag::Named { .. } | ResultTag::Created { .. } => Mrkdwn::default(),
     }
 }
 

@@ -354,7 +354,7 @@ pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 text("push something new; ").code(&format_list_command(artefact)).raw(" shows what runs where."),
             )
         }
-        Refusal::NothingForIt { artefact, environment, commits, paths } => (
+        Refusal::NoRelevantChanges { artefact, environment, commits, paths } => (
             append_names(
                 Mrkdwn::default()
                     .plain(&format!("{commits} {} new for ", if *commits == 1 { "commit is" } else { "commits are" }))

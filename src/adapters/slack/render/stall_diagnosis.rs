@@ -103,13 +103,13 @@ fn describe_build(build: &BuildFinding) -> Option<Mrkdwn> {
 
 fn describe_image(image: &ImageFinding) -> Option<Mrkdwn> {
     Some(match image {
-        ImageFinding::There { tag } => {
+        ImageFinding::Present { tag } => {
             Mrkdwn::new("image: ").code(&truncate_middle(tag, MAX_TEXT)).raw(" is in the registry")
         }
         ImageFinding::Missing { name } => {
             Mrkdwn::new("image: the registry has none for ").code(&truncate_middle(name, MAX_TEXT)).raw(" yet")
         }
-        ImageFinding::Untold => return None,
+        ImageFinding::Unrecognisable => return None,
         ImageFinding::Unread { reason: why } => {
             Mrkdwn::new("image: the registry cannot be asked: ").append(&shorten_text(why))
         }
@@ -137,7 +137,7 @@ fn shorten_text(text: &str) -> Mrkdwn {
 /// Advice for the most likely cause.
 fn suggest_next_step(diagnosis: &StallDiagnosis) -> &'static str {
     match (&diagnosis.build, &diagnosis.image) {
-        (_, ImageFinding::There { .. }) => "Next: look why the controller does not pick it up.",
+        (_, ImageFinding::Present { .. }) => "Next: look why the controller does not pick it up.",
         (BuildFinding::Failed { .. }, _) => "Next: run the build again, or push a repair and promote it.",
         (BuildFinding::Running { .. }, _) => "Next: wait for the build, or look what holds it up.",
         (BuildFinding::NotBegun, _) => "Next: look why CI does not build this commit.",

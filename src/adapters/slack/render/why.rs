@@ -154,7 +154,7 @@ fn pick_refusal_emoji(refusal: &Refusal) -> &'static str {
         | Refusal::Frozen { .. }
         | Refusal::ChangeInProgress(_) => ":hourglass_flowing_sand: ",
         Refusal::Locked { .. } => ":lock: ",
-        Refusal::NothingToPromote { .. } | Refusal::NothingNew { .. } | Refusal::NothingForIt { .. } => {
+        Refusal::NothingToPromote { .. } | Refusal::NothingNew { .. } | Refusal::NoRelevantChanges { .. } => {
             ":white_check_mark: "
         }
         _ => ":no_entry: ",

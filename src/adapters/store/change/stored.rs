@@ -152,16 +152,16 @@ stored! {
     }
 
     enum StoredResultTag for ResultTag {
-        NotYet,
-        Chosen {
+        Pending,
+        Named {
             name: String,
             tries: u32,
         },
-        Made {
+        Created {
             name: String,
             at: Timestamp,
         },
-        Missing {
+        Failed {
             reason: String,
         },
     }
@@ -178,9 +178,9 @@ stored! {
     }
 
     enum StoredCoDeployedState for CoDeployedState {
-        Runs { ready: u32, },
-        RollsOut { ready: u32, wanted: u32, },
-        Fails { reason: String, },
+        Running { ready: u32, },
+        RollingOut { ready: u32, wanted: u32, },
+        Failed { reason: String, },
         Unknown,
     }
 
@@ -259,8 +259,8 @@ stored! {
         Quarantined {
             quarantine: Box<StoredQuarantine>,
         },
-        RightLost,
-        RightsUnknown {
+        PermissionLost,
+        PermissionUnknown {
             reason: String,
         },
     }
@@ -333,13 +333,13 @@ stored! {
     }
 
     enum StoredImageFinding for ImageFinding {
-        There {
+        Present {
             tag: String,
         },
         Missing {
             name: String,
         },
-        Untold,
+        Unrecognisable,
         Unread {
             reason: String,
         },

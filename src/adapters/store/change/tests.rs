@@ -119,9 +119,8 @@ async fn the_change_lock_ends_with_the_active_stages_and_the_watch_with_the_next
     let done = deploying(&fixture).into_deployed(2, Proof::TagPattern, fixture.clock.now()).unwrap();
     fixture.advance(&claim, done.clone(), None).await.unwrap();
     assert_eq!(fixture.store.list_open_changes().await.unwrap().len(), 1, "its tag is not made yet");
-    let tagged = done
-        .update_deploying(|state| DeployState { tag: ResultTag::Missing { reason: "no".into() }, ..state })
-        .unwrap();
+    let tagged =
+        done.update_deploying(|state| DeployState { tag: ResultTag::Failed { reason: "no".into() }, ..state }).unwrap();
     fixture.advance(&claim, tagged, None).await.unwrap();
     assert_eq!(fixture.store.list_open_changes().await.unwrap(), []);
     let last = fixture.store.find_last_change(&next.plan.artefact, &next.plan.environment).await.unwrap();

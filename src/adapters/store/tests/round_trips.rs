@@ -71,8 +71,8 @@ fn awaiting() -> ApprovalState {
             MergeCondition::Locked { lock: sample::lock() },
             MergeCondition::Frozen { until: later(5), reason: Some("Friday".into()) },
             MergeCondition::Quarantined { quarantine: Box::new(sample::quarantine()) },
-            MergeCondition::RightLost,
-            MergeCondition::RightsUnknown { reason: "502".into() },
+            MergeCondition::PermissionLost,
+            MergeCondition::PermissionUnknown { reason: "502".into() },
         ],
         ignored: [
             IgnoredReviewReason::Unmapped,
@@ -118,13 +118,13 @@ fn deploying() -> DeployState {
         result: sample::sha('a'),
         merged_at: later(9),
         deadline: later(10),
-        tag: ResultTag::Chosen { name: "qa/1".into(), tries: 2 },
+        tag: ResultTag::Named { name: "qa/1".into(), tries: 2 },
         trigger_outcome: Some(TriggerOutcome::Failed { why: "401".into() }),
         rollout: Some(RolloutProgress { ready: 1, wanted: 2, delayed_by: Some("quota".into()) }),
         co_deployed: vec![
-            other(CoDeployedState::Runs { ready: 2 }),
-            other(CoDeployedState::RollsOut { ready: 1, wanted: 2 }),
-            other(CoDeployedState::Fails { reason: "OOMKilled".into() }),
+            other(CoDeployedState::Running { ready: 2 }),
+            other(CoDeployedState::RollingOut { ready: 1, wanted: 2 }),
+            other(CoDeployedState::Failed { reason: "OOMKilled".into() }),
             other(CoDeployedState::Unknown),
         ],
         retry: Some(retry_state()),
@@ -159,9 +159,9 @@ fn stages() -> Vec<Stage> {
             ..awaiting()
         }),
         Stage::Merging(MergeState { begun: true, retry: Some(retry_state()), awaiting: Some(Box::new(awaiting())) }),
-        with(|deploying| deploying.tag = ResultTag::NotYet),
-        with(|deploying| deploying.tag = ResultTag::Made { name: "qa/1".into(), at: later(1) }),
-        with(|deploying| deploying.tag = ResultTag::Missing { reason: "protected".into() }),
+        with(|deploying| deploying.tag = ResultTag::Pending),
+        with(|deploying| deploying.tag = ResultTag::Created { name: "qa/1".into(), at: later(1) }),
+        with(|deploying| deploying.tag = ResultTag::Failed { reason: "protected".into() }),
         with(|deploying| deploying.trigger_outcome = Some(TriggerOutcome::Done)),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Begun { by: sample::change().id })),
         with(|deploying| deploying.rolled_back = Some(RollbackStatus::Impossible { why: "nothing ran".into() })),
@@ -169,12 +169,12 @@ fn stages() -> Vec<Stage> {
             deploying.stall_diagnosis = Some(stall_diagnosis(
                 BranchFinding::AsMerged,
                 BuildFinding::NotNeeded,
-                ImageFinding::Untold,
+                ImageFinding::Unrecognisable,
                 ReportedOutcome::Succeeded,
             ));
         }),
         with(|deploying| {
-            let (build, image) = (BuildFinding::NotBegun, ImageFinding::There { tag: "1".into() });
+            let (build, image) = (BuildFinding::NotBegun, ImageFinding::Present { tag: "1".into() });
             deploying.stall_diagnosis =
                 Some(stall_diagnosis(BranchFinding::Gone, build, image, ReportedOutcome::Progressing));
         }),
@@ -186,14 +186,18 @@ fn stages() -> Vec<Stage> {
         }),
         with(|deploying| {
             let build = BuildFinding::Running { names: vec!["build".into()] };
-            deploying.stall_diagnosis =
-                Some(stall_diagnosis(BranchFinding::AsMerged, build, ImageFinding::Untold, ReportedOutcome::Failed));
+            deploying.stall_diagnosis = Some(stall_diagnosis(
+                BranchFinding::AsMerged,
+                build,
+                ImageFinding::Unrecognisable,
+                ReportedOutcome::Failed,
+            ));
         }),
         with(|deploying| {
             deploying.stall_diagnosis = Some(stall_diagnosis(
                 BranchFinding::AsMerged,
                 BuildFinding::Done,
-                ImageFinding::Untold,
+                ImageFinding::Unrecognisable,
                 ReportedOutcome::Failed,
             ));
         }),

@@ -52,8 +52,8 @@ fn every_merge_condition_has_a_text() {
         MergeCondition::Locked { lock },
         MergeCondition::Frozen { until: at(3600), reason: Some("weekend & <!here>".into()) },
         MergeCondition::Frozen { until: at(3600), reason: None },
-        MergeCondition::RightLost,
-        MergeCondition::RightsUnknown { reason: "Slack cannot tell me who is in @developers right now.".into() },
+        MergeCondition::PermissionLost,
+        MergeCondition::PermissionUnknown { reason: "Slack cannot tell me who is in @developers right now.".into() },
     ];
     let change = change(awaiting(1));
     let words: Vec<_> =

@@ -76,7 +76,7 @@ fn every_stage_shows_its_progress_and_the_next_step() {
     ");
 
     let tagged = deploying().update_deploying(|it| DeployState {
-        tag: ResultTag::Made { name: "qa/2026.11.16-1".into(), at: after(3) },
+        tag: ResultTag::Created { name: "qa/2026.11.16-1".into(), at: after(3) },
         trigger_outcome: Some(TriggerOutcome::Failed { why: "it answered 500".into() }),
         rollout: Some(RolloutProgress { ready: 1, wanted: 2, delayed_by: None }),
         ..it
@@ -117,18 +117,18 @@ fn every_stage_shows_its_progress_and_the_next_step() {
     ");
 
     let untagged = deploying().update_deploying(|it| DeployState {
-        tag: ResultTag::Missing { reason: "GitHub refuses us: no".into() },
+        tag: ResultTag::Failed { reason: "GitHub refuses us: no".into() },
         retry: Some(RetryState { since: now, attempts: 1, reason: "I cannot read qa: forbidden.".into() }),
         co_deployed: vec![
             CoDeployedStatus {
                 artefact: ArtefactName::new("mailer"),
                 version: Some("build-7".into()),
-                state: CoDeployedState::Runs { ready: 2 },
+                state: CoDeployedState::Running { ready: 2 },
             },
             CoDeployedStatus {
                 artefact: ArtefactName::new("storefront"),
                 version: None,
-                state: CoDeployedState::Fails { reason: "OOMKilled".into() },
+                state: CoDeployedState::Failed { reason: "OOMKilled".into() },
             },
         ],
         ..it

@@ -73,7 +73,7 @@ fn the_last_observations_are_shown_with_the_next_step() {
     ");
     let stuck = StallDiagnosis {
         build: BuildFinding::Done,
-        image: ImageFinding::There { tag: "qa-aaaaaaa".into() },
+        image: ImageFinding::Present { tag: "qa-aaaaaaa".into() },
         ..diagnosis()
     };
     assert_snapshot!(render_stall_text(deploying(stuck.clone())), @"
@@ -93,7 +93,7 @@ fn the_last_observations_are_shown_with_the_next_step() {
     let untold = StallDiagnosis {
         branch: BranchFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
         build: BuildFinding::Unread { reason: "GitHub is not available: it answered 502.".into() },
-        image: ImageFinding::Untold,
+        image: ImageFinding::Unrecognisable,
         running_instead: Some(RunningInstead { version: "build-8".into(), is_commit_unknown: true }),
         ..diagnosis()
     };
