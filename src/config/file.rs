@@ -30,7 +30,7 @@ pub(super) struct RawConfig {
     /// The path of a kubeconfig. Default: `$KUBECONFIG`, or the cluster that Gantry runs in.
     #[serde(default)]
     pub(super) kubeconfig: Option<Located<String>>,
-    /// How often Gantry compares the ledger with the cluster, in addition to watches and webhooks. Default: `1m`.
+    /// How often Gantry compares its records with the cluster, in addition to watches and webhooks. Default: `1m`.
     #[serde(default)]
     #[schemars(with = "String", example = &"1m")]
     pub(super) look_every: Option<Located<String>>,
@@ -131,7 +131,7 @@ pub(super) struct RawEnvironment {
     /// How a promotion reaches the branch: by a merge (default), or through a pull request.
     #[serde(default)]
     pub(super) promote: RawPromotionMethod,
-    /// The approvals that a change of this environment needs.
+    /// The approvals that a promotion into this environment needs. A rollback needs none.
     #[serde(default)]
     #[schemars(with = "RawApprovals")]
     pub(super) approvals: Option<RawApprovals>,
@@ -140,12 +140,12 @@ pub(super) struct RawEnvironment {
     #[serde(default)]
     #[schemars(with = "String", example = &"8h")]
     pub(super) approval_timeout: Option<Located<String>>,
-    /// Who may promote into this environment: Slack user groups and people, and GitHub teams
-    /// (`github:acme/developers`). Default: everyone in the workspace.
+    /// Who may promote into this environment, roll it back, lock it and release versions: Slack user groups and people,
+    /// and GitHub teams (`github:acme/developers`). Default: everyone in the workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@developers"]]))]
     pub(super) promoters: Vec<Located<String>>,
-    /// Who may override a lock, a freeze, a soak or checks by giving a reason. The format is that of `promoters`.
+    /// Who may override a lock, a freeze, a soak, checks or a quarantine by giving a reason. The format is that of `promoters`.
     /// Default: no person.
     #[serde(default)]
     #[schemars(extend("examples" = [["@release-managers"]]))]
@@ -159,7 +159,7 @@ pub(super) struct RawEnvironment {
     #[serde(default)]
     #[schemars(with = "String", example = &"5m")]
     pub(super) stall_after: Option<Located<String>>,
-    /// Periods in which changes are refused: every week, or once from one date to another.
+    /// Periods in which promotions are refused: every week, or once from one date to another.
     #[serde(default)]
     pub(super) freezes: Vec<RawFreeze>,
     /// How a rollback reaches the branch: directly (default; through a pull request if the branch is protected), or

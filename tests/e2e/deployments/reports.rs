@@ -356,9 +356,9 @@ async fn builds_of_unknown_repositories_are_ignored() {
 }
 
 #[tokio::test]
-async fn the_example_of_a_report_in_the_readme_works() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let mut blocks = readme.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+async fn the_example_of_a_report_in_the_docs_works() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/how-it-works.md")).unwrap();
+    let mut blocks = page.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
     let block =
         blocks.find(|block| block.contains("https://gantry.example.com/webhooks/deployments")).expect("an example");
     let world = World::open().await;
