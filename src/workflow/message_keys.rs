@@ -13,7 +13,7 @@ pub(crate) fn for_card_reply(name: &str, change: ChangeId) -> MessageKey {
     MessageKey::new(&format!("{name}:{change}"))
 }
 
-/// The message on a change in a subscribed channel.
+/// The message about a change in a subscribed channel.
 pub(crate) fn for_subscriber(change: ChangeId, channel: &str) -> MessageKey {
     MessageKey::new(&format!("told:{change}:{channel}"))
 }

@@ -9,7 +9,7 @@ use crate::telemetry::metrics::{EventCounter, LabelledCounter};
 pub struct WorkflowMetrics {
     pub reports: DispositionCounts,
     commands: LabelledCounter<1>,
-    /// In the order of [`COMMANDS`]. A `list` takes a few microseconds, so counting it costs only one atomic.
+    /// In the order of [`COMMANDS`]. The counters are looked up once, because a `list` takes only a few microseconds.
     by_verb: Vec<EventCounter>,
     misunderstood: EventCounter,
     refusals: LabelledCounter<1>,
@@ -35,7 +35,7 @@ impl WorkflowMetrics {
         index.and_then(|index| self.by_verb.get(index)).unwrap_or(&self.misunderstood).increment();
     }
 
-    /// Counts a refusal by its name.
+    /// Counts a refusal by its code.
     pub(super) fn count_refusal(&self, refusal: &str) {
         self.refusals.increment([refusal]);
     }

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Bounds the memory. A workspace does not have so many active people within one time to live.
+/// Bounds the memory. A full cache is emptied, which is rare: few entries are added within one time to live.
 const MAX_ENTRIES: usize = 10_000;
 
 #[derive(Debug)]

@@ -20,7 +20,7 @@ pub(crate) const LOOKUP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_se
 pub(crate) const AUTO_ROLLBACK_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 /// Whether an automatic rollback of the change is due. Only a promotion is rolled back, only once, and only if the
-/// cluster could be read.
+/// cluster could be read. A failure that only a health report shows is not enough.
 pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
     let policy = ctx.config.catalogue.ladder.find_policy(&change.plan.environment);
     let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
@@ -30,14 +30,14 @@ pub(crate) fn auto_rollback_due(ctx: &Context, change: &Change) -> bool {
     if change.stage.unconfirmed_failure().is_some() {
         return false;
     }
-    // By then people have handled the failure, and a policy that was set later does not apply to earlier failures.
+    // An older failure is left to people. So switching `auto_rollback` on does not roll back old failures.
     if ctx.clock.now().duration_since(*at) > AUTO_ROLLBACK_WINDOW {
         return false;
     }
     policy.is_some_and(|policy| policy.auto_rollback) && !change.plan.is_rollback() && deploying.rolled_back.is_none()
 }
 
-/// Whether another try fits into the window.
+/// Whether another try is still within [`AUTO_ROLLBACK_WINDOW`].
 pub(crate) fn can_retry_auto_rollback(ctx: &Context, change: &Change) -> bool {
     match &change.stage {
         Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
@@ -47,7 +47,8 @@ pub(crate) fn can_retry_auto_rollback(ctx: &Context, change: &Change) -> bool {
     }
 }
 
-/// Begins the automatic rollback, or marks it as impossible. `false`: the handler must end here.
+/// Begins the automatic rollback, schedules another try, or marks the rollback as impossible. `false`: the handler must
+/// end here.
 pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Result<bool, StoreError> {
     let change = &claim.change;
     let rollback_request = RollbackRequest {
@@ -83,6 +84,7 @@ pub(crate) async fn try_auto_rollback(ctx: &Context, claim: &mut Claim) -> Resul
     Ok(true)
 }
 
+/// Begins the automatic rollback, unless the result runs by now. `false`: the handler must end here.
 pub(crate) async fn begin_auto_rollback(ctx: &Context, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
     let promotion = &claim.change;
     // Planning took time, and the result may run by now.
@@ -125,7 +127,8 @@ pub(crate) fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
 /// The poll interval while the state of the rollout is not clear.
 pub(crate) const AUTO_ROLLBACK_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
-/// Begins the automatic rollback if the result still does not run. `false`: the handler must end here.
+/// Begins the automatic rollback if the result does not run, and checks again later if the state is not clear. `false`:
+/// the handler must end here.
 pub(crate) async fn maybe_auto_rollback(ctx: &Context, claim: &mut Claim) -> Result<bool, StoreError> {
     let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
         return Ok(true);
@@ -139,7 +142,8 @@ pub(crate) async fn maybe_auto_rollback(ctx: &Context, claim: &mut Claim) -> Res
             try_auto_rollback(ctx, claim).await
         }
         RolloutCheck::Failed { .. } | RolloutCheck::RollingOut(_) if is_late => try_auto_rollback(ctx, claim).await,
-        // The workload may be recovering, even if an earlier health report is still known: check again.
+        // The state is not clear: the workload may be recovering, although an earlier report says that it failed. Check
+        // again.
         RolloutCheck::Failed { .. }
         | RolloutCheck::RollingOut(_)
         | RolloutCheck::Unrecorded { .. }

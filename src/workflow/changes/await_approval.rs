@@ -47,7 +47,7 @@ pub(crate) async fn await_approval(ctx: &Context, claim: &Claim) -> StageResult 
         // Without the environment's rules, no change may be merged into it.
         return mark_errored(ctx, claim, format!("{environment} is not configured any more.")).await;
     };
-    // The rules of now count, not those of the time of the request.
+    // The current policy counts, not the policy at the time of the request.
     let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
     // A rollback needs no approvals; it waits only for GitHub.
     let required = if claim.change.plan.is_rollback() { 0 } else { required };
@@ -82,7 +82,8 @@ async fn check_approval_and_merge(
     let is_computing = waits_for.contains(&MergeCondition::Mergeability);
     let now = ctx.clock.now();
     let state = ApprovalState { approvals, ignored, waits_for, retry: None, ..awaiting.clone() };
-    // Before the merge: else a pull request that GitHub never merges would be tried for ever and hold the change lock.
+    // Checked before the merge. Otherwise a pull request that GitHub never merges would be tried for ever and keep the
+    // change lock.
     if now >= state.deadline {
         let expired = Stage::AwaitingApproval(state).into_expired(now);
         return Ok(apply_transition(ctx, claim, expired, Some(now)).await?);
@@ -92,7 +93,8 @@ async fn check_approval_and_merge(
         let Ok(merging) = Stage::AwaitingApproval(state).into_merging() else { return Ok(None) };
         let change = advance_stage(ctx, &claim.change, claim.fence, merging, Some(now), Transaction::new()).await?;
         let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-        // Only the check above allows the merge of a pull request, so it is not left to the next handler.
+        // The merge of a pull request relies on the check above, so it happens here and not in the handler of
+        // `Merging`.
         return match claim.change.pull_request_branch() {
             Some(frozen) => Ok(merge_pull_request(ctx, &claim, frozen).await?),
             None => Ok(Some(claim)),
@@ -125,7 +127,7 @@ async fn run_approval_check(
         Ok(()) => {}
         Err(ApprovalCheckError::Stage(error)) => return Err(error),
         Err(ApprovalCheckError::Lookup(error)) => {
-            // The rights cannot be checked now. The approvals are kept until they can.
+            // The approvers cannot be looked up now. All stored approvals are kept, and the merge waits.
             check.approvals.clone_from(&awaiting.approvals);
             check.waits_for.push(MergeCondition::PermissionUnknown { reason: error.to_string() });
         }

@@ -30,7 +30,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
     let change = Change {
         id,
         requester: person.clone(),
-        // A request from a view has an empty channel.
+        // A request from a Slack modal or from the App Home has an empty channel.
         requested_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
         requested_at: now,
         retried_at: None,
@@ -48,7 +48,7 @@ pub(crate) async fn begin_change(ctx: &Context, plan: Plan, person: &PersonId, c
             .into_message(build_post_destination(ctx, &change, key, None));
         transaction = transaction.append_to_ledger(entry).enqueue_message(announcement);
     }
-    // The change then shows in the history of the co-deployed artefacts too.
+    // With these entries, `history` of a co-deployed artefact shows the change too.
     for co_deployed in &change.plan.co_deployed {
         let artefact = Some(co_deployed.artefact.clone());
         transaction = transaction.append_to_ledger(LedgerEntry {

@@ -46,7 +46,7 @@ async fn build_merge_commit(
     base: &Sha,
 ) -> Result<BuildCommitOutcome, GithubError> {
     let plan = &change.plan;
-    // The rollbacks that are open now count, not those at the time of the plan.
+    // If the plan undoes rollbacks, they are looked up again: others may be open by now.
     let open_rollbacks = match plan.rollbacks_to_undo.as_slice() {
         [] => Vec::new(),
         _ => ctx.github.find_open_rollbacks(&plan.repository, base).await?,

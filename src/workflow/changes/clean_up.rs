@@ -8,10 +8,10 @@ use crate::domain::change::{Change, PullRequestRef, ResultBranch};
 use crate::workflow::changes::transition::{advance_change, compute_next_try};
 use crate::workflow::context::Context;
 
-/// No person waits for the clean-up, so the first backoff is already the longest.
+/// The number of tries for the backoff. It gives the longest pause at once, because no person waits for the clean-up.
 const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
 
-/// How long after the request, or after the last retry of the change, a refused clean-up is tried again.
+/// How long a refused clean-up is tried again. The time starts at the request, or at the last retry of the change.
 const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
 
 /// The pause between tries while GitHub refuses the clean-up.

@@ -17,13 +17,13 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::merged_result::find_existing_merge;
 use crate::workflow::planning::gate_inputs::find_unmet_conditions;
 
-/// For [`record_merge`], where the merge adds nothing to the deploy state.
+/// Passed to [`record_merge`] by a merge that adds nothing to the deploy state.
 fn leave_unchanged(deploying: DeployState) -> DeployState {
     deploying
 }
 
-/// The comparison of the merge with the pinned commit, without a request to GitHub. `None`: the branch moved since the
-/// plan was made.
+/// The comparison of the merge with the pinned commit, computed from the plan without a request to GitHub. `None`: the
+/// branch moved since the plan was made, or the plan has no pinned commit.
 fn derive_comparison(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comparison> {
     let plan = &change.plan;
     let unmoved = plan.head.is_some() && parents.first() == plan.head.as_ref();
@@ -65,7 +65,7 @@ pub(crate) async fn merge_change(ctx: &Context, mut claim: Claim) -> StageResult
     // Checked before every try: a gate may have closed since the last one.
     let unmet_conditions = find_unmet_conditions(ctx, &claim.change).await?;
     let policy = ctx.config.catalogue.ladder.find_policy(&claim.change.plan.environment);
-    // The change was requested before the environment required approvals, so none were requested.
+    // True if the environment began to require approvals after the request of this change.
     let approval_missing = merging.awaiting.is_none()
         && !claim.change.plan.is_rollback()
         && policy.is_some_and(|policy| policy.approvals.is_some());

@@ -16,7 +16,7 @@ use crate::workflow::context::Context;
 use crate::workflow::error::StageError;
 use crate::workflow::planning::approval_requirements::collect_approval_requirements;
 
-/// Attempts in a row if the branch moves during each of them.
+/// How many times the result is built again because the branch moved meanwhile.
 const MAX_ATTEMPTS: usize = 4;
 
 /// Builds the result of a change that is no plain merge, stores it, and moves the environment's branch to it.

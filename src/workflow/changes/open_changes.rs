@@ -64,8 +64,8 @@ impl OpenChanges {
         self.0.updates.send_modify(|count| *count += 1);
     }
 
-    /// Returns the previous state of the change. A change that begins ends the watch over earlier changes with the same
-    /// change lock.
+    /// Keeps the change if it is open, else removes it. Returns its previous state. An active change also removes the
+    /// failed and stalled changes with the same change lock, because only the newer change is verified.
     fn insert_or_remove(&self, change: Arc<Change>) -> Option<Arc<Change>> {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
@@ -151,8 +151,9 @@ impl OpenChanges {
 }
 
 impl ChangeMetrics {
-    /// Called once for each stored transition, after the commit. Nothing is counted twice: a start counts nothing, and
-    /// a transition is never counted if the process died right after the commit.
+    /// Called once for each stored transition, after the commit. Loading the stored changes at a start counts nothing,
+    /// so no transition is counted twice. If the process dies right after the commit, the transition is not counted at
+    /// all.
     fn record_transition(&self, before: Option<&Change>, now: &Change) {
         let environment = now.plan.environment.as_str();
         let kind = if now.plan.is_rollback() { ROLLBACK } else { PROMOTION };

@@ -36,7 +36,7 @@ fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, target: &str, co
 pub(crate) enum PullRequestCheck {
     /// The pull request is open and shows the result that the change wants to merge.
     Shown(Box<PullRequest>),
-    /// Otherwise the change was stored, and this is the result of the handler.
+    /// In any other state the change was stored, and the handler returns this value.
     Stored(Option<Box<Claim>>),
 }
 
@@ -119,7 +119,7 @@ async fn is_manifest_unchanged(ctx: &Context, plan: &Plan, before: &Sha, after: 
 }
 
 /// Builds the result on top of the environment's branch. If a pull request is open, the result is built on the scratch
-/// branch, because GitHub counts a pull request without commits of its own as merged.
+/// branch: if the shown branch were reset to the base, GitHub would count the pull request as merged.
 async fn prepare_result_branch(
     ctx: &Context,
     claim: &Claim,
@@ -222,7 +222,8 @@ async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) 
     Ok(None)
 }
 
-/// Records a merge that a person did on GitHub, or a branch that already has the result.
+/// Records a merge that a person did on GitHub, or a branch that already has the result. `by` is the login, or empty if
+/// it is unknown.
 async fn record_manual_merge(ctx: &Context, claim: &Claim, commit: Sha, by: String) -> StageResult {
     record_merge(ctx, claim, commit, None, |deploying| DeployState { merged_by: Some(by), ..deploying }).await
 }

@@ -1,5 +1,5 @@
-//! Finds out where a merged change may be stuck if neither the cluster nor the controller shows it. The requests to
-//! GitHub use `ETag`s, so that an unchanged answer costs no rate limit.
+//! Finds out where a merged change may be stuck if neither the cluster nor the controller has shown a sign of it. The
+//! requests to GitHub use `ETag`s, so that an unchanged answer costs no rate limit.
 
 use jiff::Timestamp;
 
@@ -34,7 +34,7 @@ pub(crate) async fn diagnose_stall(
         }
         _ => return None,
     };
-    // After the deadline, the last diagnosis stays.
+    // A change that is no longer `Deploying` keeps its last diagnosis.
     if !matches!(change.stage, Stage::Deploying(_)) {
         return deploying.stall_diagnosis.clone();
     }
@@ -62,7 +62,8 @@ pub(crate) async fn diagnose_stall(
     }))
 }
 
-/// When CI finished the build of the result, if it reported that. With delivery by manifest there is no build.
+/// The time at which CI finished the build of the result, if a webhook reported it. With delivery by manifest there is
+/// no build.
 pub(crate) fn find_build_time(ctx: &Context, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
     let plan = &change.plan;
     let build =
@@ -87,7 +88,8 @@ async fn inspect_build(ctx: &Context, change: &Change, deploying: &DeployState) 
     if plan.manifest_file().is_some() {
         return BuildFinding::NotNeeded;
     }
-    // The build's own workflow counts before the checks of all workflows together.
+    // If a webhook reported a build that failed or is not finished, that decides. Otherwise the checks of all workflows
+    // decide.
     if let Some(build) = ctx.builds.find_build(&plan.repository, &deploying.result) {
         match build.state {
             BuildState::Failed { .. } => {

@@ -1,4 +1,5 @@
-//! The one place that writes a change: its new stage, its card, the ledger and the messages, in one transaction.
+//! The one place that writes new contents of a change: its stage, its card, the ledger and the messages, in one
+//! transaction. Other files only store the next due time.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -151,6 +152,7 @@ pub(crate) fn build_advance_transaction(
     transaction
 }
 
+/// Stores the stage of an allowed transition. Logs a transition that the stage does not allow.
 pub(crate) async fn apply_transition(
     ctx: &Context,
     claim: &Claim,
@@ -173,7 +175,7 @@ pub(crate) async fn mark_errored(ctx: &Context, claim: &Claim, reason: String) -
 }
 
 /// Schedules another try after a failed merge, or ends the change with an error. `begun`: GitHub may have merged
-/// despite the error.
+/// despite the error, so the next try looks for the merge first.
 pub(crate) async fn handle_merge_error(ctx: &Context, claim: &Claim, error: GithubError, begun: bool) -> StageResult {
     let Stage::Merging(MergeState { retry: trouble, .. }) = &claim.change.stage else { return Ok(None) };
     let tries = trouble.as_ref().map_or(0, |trouble| trouble.attempts);
@@ -212,7 +214,7 @@ pub(crate) async fn wait_for(ctx: &Context, claim: &Claim, waits_for: Vec<MergeC
     apply_transition(ctx, claim, stage, Some(now)).await
 }
 
-/// Stores these conditions as the only ones that the change waits for.
+/// Stores the conditions that the change waits for. They replace the earlier ones.
 pub(crate) async fn store_merge_conditions(
     ctx: &Context,
     claim: &Claim,
@@ -280,6 +282,7 @@ pub(crate) async fn store_stage_if_changed(
     advance_stage(ctx, &claim.change, claim.fence, stage, due, Transaction::new()).await.map(|_| None)
 }
 
+/// Sends a merging change back to `AwaitingApproval`, where all conditions are checked again.
 pub(crate) async fn await_approval_again(ctx: &Context, claim: &Claim) -> StageResult {
     wait_for(ctx, claim, Vec::new()).await
 }

@@ -24,8 +24,8 @@ const UNREAD_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 /// The most authors that are mentioned for one failure.
 const MAX_NOTIFIED_AUTHORS: usize = 10;
 
-/// A check within this time after the deadline may confirm a health report. A later check says nothing about the
-/// rollout's state at the deadline.
+/// A check within this time after the deadline can confirm a failure that only a health report showed. A later check
+/// says nothing about the rollout's state at the deadline.
 const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 pub(crate) async fn verify_rollout(ctx: &Context, mut claim: Claim) -> StageResult {
@@ -54,7 +54,7 @@ async fn evaluate_rollout(
     let artefact = ctx.config.catalogue.find_artefact(claim.change.plan.artefact.as_str());
     let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
     if place.is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-        // After a start, the first read of the cluster comes before any decision, even before the deadline.
+        // After a start, nothing is decided until the cluster was read, even if the deadline has passed.
         let Ok(stage) = before.update_deploying(|state| DeployState { trigger_outcome: trigger_outcome, ..state })
         else {
             return Ok(None);
@@ -120,8 +120,7 @@ async fn evaluate_rollout(
     store_stage_if_changed(ctx, claim, stage, due).await
 }
 
-/// The stage that follows from a check. A change that is only watched (failed or stalled) keeps its stage if the check is
-/// unclear.
+/// The stage that follows from a check. A failed or stalled change keeps its stage if the check is unclear.
 fn decide_stage(
     before: Stage,
     check: RolloutCheck,

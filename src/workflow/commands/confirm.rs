@@ -33,7 +33,8 @@ enum Replanned {
     Answered(Response),
 }
 
-/// Confirms a shown plan or, if `confirmed` is `None`, discards it. A confirmed plan is made again for the same commit.
+/// Confirms a shown plan or, if `confirmed` is `None`, discards it. A confirmed plan is first made again for the same
+/// version, because the facts may have changed.
 pub(crate) async fn handle_plan_decision(
     ctx: &Context,
     request: Request<'_>,
@@ -149,7 +150,8 @@ fn has_rollback_changed(plan: &Plan, shown: &Plan) -> bool {
         || has_different_effects(plan, shown)
 }
 
-/// The same after a conflict: only the conflicting promotion may have been merged or ended since the plan was shown.
+/// Like [`has_rollback_changed`], after a conflict. The conflicting promotion may have been merged or have ended
+/// meanwhile.
 fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
     let conflicting = find_conflicting_change(shown);
     let is_from_conflict = plan

@@ -78,7 +78,7 @@ pub(crate) async fn render_home(ctx: &Context, person: &PersonId, made_at: Times
     }))
 }
 
-/// Whether this person's approval would count. `Err`: the reason why that is unknown.
+/// Whether the change still needs an approval and this person may give it. `Err`: the reason why that is unknown.
 async fn needs_approval_from(ctx: &Context, person: &PersonId, change: &Change) -> Result<bool, String> {
     let Stage::AwaitingApproval(awaiting) = &change.stage else { return Ok(false) };
     let counts = awaiting.clone().record_approval(person, ApprovalPlatform::Slack, &change.requester, ctx.clock.now())

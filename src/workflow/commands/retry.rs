@@ -27,7 +27,8 @@ pub(crate) async fn handle_retry_click(
         return promote(ctx, request, &PromotionRequest::from_plan(requester, &change.plan), false).await;
     }
     if !is_last_and_errored(ctx, &change).await? {
-        // Another change has moved the environment since: a new rollback has to show the version it would leave.
+        // Another change has moved the environment since. A person must request a new rollback, which shows the version
+        // that it would leave.
         let Plan { artefact, environment, version, .. } = change.plan;
         return Ok(request.reply_refusal(&Refusal::NoLongerDeployed { artefact, environment, version, current: None }));
     }

@@ -17,7 +17,7 @@ use crate::workflow::context::Context;
 use crate::workflow::facts::message_links::find_message_links;
 use crate::workflow::message_keys;
 
-/// More entries than any change has. The time line shows fewer.
+/// More than the entries of any change, so that all are read.
 const MAX_LEDGER_ENTRIES: u32 = 500;
 
 /// The answer to `status` and `history`, which needs only memory and the database. `None` for other commands.

@@ -8,7 +8,7 @@ use crate::workflow::context::Context;
 use crate::workflow::error::RetryLater;
 use crate::workflow::requests::reply::Response;
 
-/// Greets a channel that Gantry was invited to. Other people's arrivals have no effect.
+/// Greets a channel that Gantry was invited to. People who join have no effect.
 pub(crate) async fn welcome_channel(ctx: &Context, from: &RequestOrigin) -> Result<Response, RetryLater> {
     let identity_unknown =
         |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());

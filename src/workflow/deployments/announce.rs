@@ -24,14 +24,14 @@ use crate::workflow::error::LookupError;
 /// The most authors that are mentioned for one failure.
 const MAX_AUTHORS: usize = 5;
 
-/// A posted announcement of an arrival, with the facts that are needed to render it again.
+/// A posted or queued announcement of an arrival, with the facts that are needed to render it again.
 #[derive(Debug)]
 pub(crate) struct PostedArrival {
     /// The start of the batch. `None`: the arrival has a message of its own.
     batch_start: Option<Timestamp>,
     pub(crate) commit: Option<Commit>,
     authors: Vec<Author>,
-    /// Slack has posted the message. A mention that an edit adds notifies no one.
+    /// The message is posted, not only queued. A mention that an edit adds then notifies no one, so it needs a reply.
     is_posted: bool,
 }
 
@@ -171,7 +171,7 @@ pub(crate) async fn find_posted_arrival(
     Ok(Some(PostedArrival { batch_start, commit, authors, is_posted }))
 }
 
-/// Renders a posted announcement again with the facts of now. The message with the same key is edited.
+/// Renders a posted announcement again with the current facts. It has the same key, so the posted message is edited.
 pub(crate) fn update_posted_arrival(
     ctx: &Context,
     artefact: &Artefact,
@@ -198,7 +198,7 @@ pub(crate) fn update_posted_arrival(
     )
 }
 
-/// Mentions the authors of a failure in a reply, because they were not known when it was announced.
+/// Mentions the authors of a failure in a reply, if they were not known when the failure was posted.
 pub(crate) fn notify_failure_authors(
     ctx: &Context,
     artefact: &Artefact,

@@ -56,7 +56,8 @@ pub(crate) fn find_batch_start(ctx: &Context, environment: &EnvironmentName, sig
     batch.first().map(|first| first.sighting.seen_at)
 }
 
-/// The sightings of the last hours without a Gantry change, oldest first. `newer` replaces the recorded ones.
+/// The sightings of the last hours that no Gantry change brought, oldest first. A sighting in `newer` replaces the
+/// recorded one.
 fn find_foreign_sightings(ctx: &Context, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<RecentSighting> {
     let is_excluded = |recent: &RecentSighting| {
         recent.excluded_from_batch
@@ -75,7 +76,7 @@ fn find_foreign_sightings(ctx: &Context, environment: &EnvironmentName, newer: &
     sightings.into_values().collect()
 }
 
-/// The card of the batch. `newer` replaces the recorded sightings.
+/// The card of the batch. A sighting in `newer` replaces the recorded one.
 pub(crate) fn build_batch_message(
     ctx: &Context,
     environment: &Environment,

@@ -1,5 +1,6 @@
 //! Announces arrivals, which are versions that run without a Gantry change: each one once, in a message of its own or
-//! on the card of a batch. The facts are gathered first. The observer adds late facts.
+//! on the card of a batch. The facts are gathered first, for a few seconds. Facts that come later are added to the
+//! posted message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -94,8 +95,8 @@ async fn is_from_change(ctx: &Context, artefact: &Artefact, environment: &Enviro
     match ownership.await {
         Ok(Ok(VersionOwnership::Ours(_))) => true,
         Ok(Ok(VersionOwnership::Foreign)) => false,
-        // A version without a known commit probably belongs to the change while the change waits for one, and not
-        // afterwards.
+        // A version without a known commit probably belongs to the change while the change is still deploying. For a
+        // failed or stalled change it probably does not.
         Ok(Ok(VersionOwnership::Unknown) | Err(_)) | Err(_) => change.stage.is_active(),
     }
 }

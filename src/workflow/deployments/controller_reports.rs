@@ -37,8 +37,8 @@ pub(crate) async fn replay_reports(ctx: &Context) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Records a report, wakes the changes that wait for it, and writes the ledger entry. `None`: the artefacts are not
-/// known, and the cluster, which may show them, was not read yet.
+/// Records a report in memory, wakes the changes that wait for it, and returns the transaction with the ledger entry.
+/// `None`: the artefacts are not known, and the cluster, which may show them, was not read yet.
 pub(crate) fn handle_report(
     ctx: &Context,
     report: &Report,

@@ -162,6 +162,7 @@ impl Observer {
             self.observed.insert(key);
             return None;
         };
+        // The key is not inserted yet: if the update cannot be stored, the next observation still counts as the first.
         Some(SightingUpdate { artefact, environment, sighting: outcome.sighting, event: outcome.event })
     }
 

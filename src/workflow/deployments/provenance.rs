@@ -13,9 +13,10 @@ use crate::workflow::deployments::announce::{find_posted_arrival, update_posted_
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{read_manifest_version, resolve_manifest_file};
 
-/// A little less than the time between two observations: the next one removes the mark once the branch has caught up.
+/// A little less than the default time between two observations, so that each observation checks a marked version again
+/// and removes an outdated mark.
 const MARKED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(50);
-/// A manifest that cannot be read rarely becomes readable soon.
+/// How long an unknown provenance is not checked again. A manifest that cannot be read rarely becomes readable soon.
 const UNKNOWN_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// How long a version that comes from Git is not checked again.
 const FROM_GIT_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
@@ -23,7 +24,7 @@ const FROM_GIT_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
 const OVERTAKEN_WINDOW: SignedDuration = SignedDuration::from_mins(30);
 /// The most lookups in one pass. The next pass does the others.
 const MAX_LOOKUPS_PER_PASS: usize = 50;
-/// Requests per hour that are left for people's commands, which matter more than the mark.
+/// GitHub requests that are kept for people's commands. With fewer left, provenance is not checked.
 const RESERVED_RATE_LIMIT: u64 = 1000;
 /// Older announcements are not updated, because people do not read them any more.
 const MARK_UPDATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);

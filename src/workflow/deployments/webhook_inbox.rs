@@ -20,7 +20,7 @@ use crate::workflow::deployments::controller_reports::handle_report;
 use crate::workflow::deployments::github_events::{handle_build_event, wake_affected_changes};
 use crate::workflow::worker::{NextRound, PANIC_RETRY_DELAY, Rounds, run_rounds};
 
-/// Few enough that other transactions behind this one wait only briefly for the writer.
+/// Few enough that other transactions wait only briefly for the one writer of the database.
 const WEBHOOKS_PER_TRANSACTION: u32 = 128;
 
 /// The pause before the next try while the cluster has not been read.
@@ -59,6 +59,7 @@ async fn store_github_event(ctx: &Context, key: &str, event: &impl Serialize) ->
     log_receipt(ctx, ReportSender::GitHub, key, ctx.store.receive_inbox_item(InboxOrigin::GitHub, key, &body).await)
 }
 
+/// Logs the receipt and counts a duplicate. `false`: the event could not be stored.
 fn log_receipt(ctx: &Context, sender: ReportSender, key: &str, receipt: Result<Receipt, StoreError>) -> bool {
     let request = telemetry::derive_request_id(to_inbox_origin(sender).as_str(), key);
     if let Ok(Receipt::Replay) = receipt {

@@ -6,7 +6,7 @@ use crate::domain::change::Change;
 use crate::domain::model::actor::PersonId;
 use crate::workflow::context::Context;
 
-/// Authors who are not found in this time are not notified, so that nothing waits for the lookup.
+/// Authors who are not found in this time are not notified, so that the change does not wait long for the lookup.
 pub(crate) const AUTHOR_LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The authors of a change's commits who are in Slack, each once and at most `limit`, without the requester and bots.

@@ -12,10 +12,10 @@ use crate::domain::model::version::Sha;
 use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 
-/// People often repeat a request. A branch that moved is still seen soon.
+/// Long enough for a request that a person repeats, and short enough that a moved branch is seen soon.
 const HEAD_TTL: SignedDuration = SignedDuration::from_secs(15);
 
-/// Two commits without a common ancestor never get one. An hour keeps the memory small.
+/// Two commits without a common ancestor never get one. The limit only keeps the memory small.
 const INCOMPARABLE_TTL: SignedDuration = SignedDuration::from_hours(1);
 
 /// Compares commits. Stores each comparison for ever, and caches the heads of branches for a few seconds.

@@ -20,8 +20,8 @@ struct HomeReader {
     snapshot: HomeSnapshot,
 }
 
-/// A digest of a rendered view. The view is rendered again for the time `made_at`, and a different digest means that
-/// the contents differ, not only the relative times.
+/// A digest of a rendered view. To compare, the view is rendered again as of `made_at`: then a different digest means
+/// different contents, and not only other relative times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HomeSnapshot {
     pub(crate) made_at: Timestamp,

@@ -19,7 +19,8 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::report_history::ReportHistory;
 
-/// A Git tag with the name of the image may be created later.
+/// The pause before a commit that was not found, or a lookup that was refused, is tried again. The Git tag of an image
+/// may be created later.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// Finds the commits of images, and remembers them in memory and in the store.
@@ -38,7 +39,7 @@ struct Inner {
     commits_by_image: HashMap<String, CachedLookup>,
     /// Held during a lookup, so that the same image is not looked up twice at once.
     in_flight: HashMap<String, Arc<Mutex<()>>>,
-    /// Artefacts with refused lookups, and the time of the next try. A refusal does not end by asking again at once.
+    /// Artefacts with refused lookups, and the time of the next try.
     backoff_until: HashMap<ArtefactName, Timestamp>,
 }
 

@@ -15,7 +15,7 @@ use crate::domain::runtime::sighting::Sighting;
 /// The longest part of a controller's message that is shown.
 const MAX_MESSAGE_CHARS: usize = 600;
 
-/// How long after the start of a version a controller's success report can still be about it.
+/// How long after a rollout was complete a controller's success report can still be about its version.
 const REPORTED_WITHIN: SignedDuration = SignedDuration::from_mins(15);
 
 /// The reports on each artefact in each environment. Clones share them.

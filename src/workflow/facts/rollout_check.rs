@@ -1,4 +1,5 @@
-//! Checks the cluster for the result of a change: whether it runs, rolls out or failed, and whether a version is it.
+//! Checks the cluster for the result of a change: whether it runs, rolls out or failed, and whether a running version
+//! belongs to the change.
 
 use crate::domain::change::{Change, FailureEvidence, Proof, RolloutProgress};
 use crate::domain::model::artefact::Artefact;
@@ -117,7 +118,7 @@ pub(crate) async fn check_rollout(ctx: &Context, change: &Change, result: &Sha) 
     }
 }
 
-/// Whether a sighting is the result of the change.
+/// Whether a sighting shows the result of the change, or a later version that contains it.
 pub(crate) async fn is_result_of(
     ctx: &Context,
     artefact: &Artefact,

@@ -13,7 +13,7 @@ use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
-/// Longer than the card of any batch is edited.
+/// How long recent sightings are kept. The card of a batch is edited for a shorter time.
 const RECENT_WINDOW: SignedDuration = SignedDuration::from_hours(3);
 
 /// Sorted by the start of the sighting.

@@ -20,8 +20,11 @@ const LINK_WAIT_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct SentMessage {
+    /// `None`: the message was skipped, or Slack gave no location.
     pub(crate) location: Option<MessageLocation>,
+    /// The note in the message that explains a fallback destination.
     pub(crate) note: Option<String>,
+    /// The plain blocks were sent, because Slack refuses the others.
     pub(crate) is_plain: bool,
     /// The message with the file, which Slack accepts only as a message of its own.
     pub(crate) file_message: Option<Message>,
@@ -58,7 +61,8 @@ pub(crate) async fn send_with_fallbacks(
     if let Some(MessageLink { key, only_elsewhere }) = message.link_to.take() {
         let location = store.find_posted_message(&key).await?.map(|linked| linked.location);
         if location.is_none() && may_wait && store.is_posted_or_queued(&key).await? {
-            // The linked message is still queued. The wait is limited, because other messages wait behind this one.
+            // The linked message is still queued. In a channel the wait is limited, because other messages wait behind
+            // this one.
             return Ok(Err(SendError::RateLimited { retry_after: LINK_RETRY_DELAY, is_workspace_wide: false }));
         }
         if let (Destination::Person { channel: Some(channel), .. }, Some(location), true) =

@@ -15,8 +15,10 @@ use crate::workflow::worker::{NextRound, Rounds, run_rounds};
 /// Slack does not report a closed Home, so after this time a Home counts as closed.
 const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
 
+/// The shortest pause between two rounds.
 const REFRESH_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
+/// The pause for each sent Home, because of Slack's limit on updates.
 const PAUSE_PER_HOME: SignedDuration = SignedDuration::from_secs(1);
 
 /// Refreshes the Homes of recent readers until it is cancelled.
@@ -29,8 +31,9 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
 struct HomeRefresh {
     ctx: Context,
     updates: watch::Receiver<u64>,
-    /// The pause after the last round.
+    /// The pause before the next round.
     pause: SignedDuration,
+    /// The last round failed, so the next one does not wait for an update.
     has_failed: bool,
 }
 

@@ -37,7 +37,8 @@ pub(crate) fn notify_subscribers(ctx: &Context, before: Option<&Stage>, change: 
             .with_link(message_keys::for_card(change.id));
         transaction = match new_state {
             Some(state) if is_subscribed(state) => transaction.enqueue_message(message),
-            // A posted message must not stay outdated.
+            // Without a subscription to the new state, only a posted message is edited, so that it does not stay
+            // outdated.
             _ => transaction.enqueue_if_posted(key, message),
         };
     }

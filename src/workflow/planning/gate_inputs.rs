@@ -16,7 +16,8 @@ use crate::workflow::context::Context;
 use crate::workflow::error::LookupError;
 use crate::workflow::facts::locks::find_covering_locks;
 
-/// The quarantines of that environment that match the version itself, a commit that was merged into it, or its tree.
+/// The quarantines in effect in the target that match the version, a commit that was merged into it, or its tree. Looks
+/// up `pending.tree` if it is needed and unknown.
 pub(crate) async fn find_version_quarantines(
     ctx: &Context,
     artefact: &Artefact,

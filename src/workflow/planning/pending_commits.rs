@@ -86,7 +86,8 @@ pub(crate) async fn find_pending_by_branch(
     ))
 }
 
-/// The label that a version had in the environment, where its merge commit was built as another image.
+/// The label under which a version ran in the environment. There, CI built the image from the merge commit, so the
+/// label may differ.
 async fn find_label_in_environment(
     ctx: &Context,
     artefact: &Artefact,

@@ -105,8 +105,8 @@ pub(crate) async fn resolve_target<'a>(
     Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
 }
 
-/// Checks every rule, in order. Where `obstacles` holds only the first, the check ends there; otherwise it goes on as far as
-/// the facts allow and ends with all of them.
+/// Gathers the facts and checks all rules, in order. In first-only mode, the first obstacle ends the check. Otherwise
+/// the check goes on as far as the facts allow.
 pub(crate) async fn gather_facts_and_check(
     ctx: &Context,
     request: &PromotionRequest,
@@ -183,7 +183,7 @@ pub(crate) async fn gather_facts_and_check(
     check_and_build_plan(ctx, facts, errored, obstacles)
 }
 
-/// Judges the facts. The result has the errored change if the plan resumes it.
+/// Asks the rules and builds the plan. Also returns the errored change, if the plan resumes it.
 fn check_and_build_plan(
     ctx: &Context,
     facts: PromotionFacts<'_>,
@@ -201,7 +201,8 @@ fn check_and_build_plan(
     Ok((plan, errored))
 }
 
-/// After a start the workloads are not read yet, which is no reason to refuse a promotion.
+/// Returns a transient error until the workloads were read after a start, so that the request is tried again and not
+/// refused.
 fn require_cluster_was_read(
     ctx: &Context,
     artefact: &Artefact,
@@ -233,7 +234,7 @@ async fn find_change_to_supersede(
     Ok(None)
 }
 
-/// A merge needs the commit of the version.
+/// The pending commits of a merge. An unknown commit of the version is an obstacle.
 async fn find_pending_for_merge(
     ctx: &Context,
     artefact: &Artefact,
@@ -247,7 +248,8 @@ async fn find_pending_for_merge(
     record_obstacle(find_pending_by_branch(ctx, artefact, target, version, pinned).await, obstacles)
 }
 
-/// A write to the manifest needs the commit only where people approve by it.
+/// The pending commits of a write to a manifest. An unknown commit is an obstacle only if people approve the commit
+/// itself.
 async fn find_pending_for_manifest(
     ctx: &Context,
     artefact: &Artefact,
@@ -304,7 +306,7 @@ async fn check_rights(
     Ok(())
 }
 
-/// The change in progress, with the role in it of the person who asks.
+/// Describes the change in progress, and the role of the person `by` in it.
 async fn describe_open_change(ctx: &Context, holder: &Change, by: &PersonId) -> ChangeInProgress {
     let plan = &holder.plan;
     let asker = if holder.requester == *by {
@@ -396,7 +398,7 @@ fn is_approved_by_commit(target: &Environment) -> bool {
     target.policy.approvals.is_some() && target.promotion_method == PromotionMethod::Merge
 }
 
-/// Whether a promotion of `version` may supersede the change: that must be an unmerged promotion of another version of
+/// Whether a promotion of `version` may supersede `holder`, which must be an unmerged promotion of another version of
 /// the same artefact.
 fn can_be_superseded(holder: &Change, artefact: &ArtefactName, version: &Version) -> bool {
     let plan = &holder.plan;

@@ -1,4 +1,5 @@
-//! The version that a promotion takes: the one that runs healthy in the environment below, or a named one that did.
+//! Selects the version to promote: the one that runs healthy in the environment below, or a named one that ran healthy
+//! there.
 
 use std::sync::Arc;
 

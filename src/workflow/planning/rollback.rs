@@ -36,7 +36,7 @@ pub(crate) struct RollbackRequest {
     pub(crate) environment: EnvironmentName,
     pub(crate) target_version: RollbackTarget,
     pub(crate) reason: Option<Arc<str>>,
-    /// The change to undo, if the button on its card was clicked.
+    /// The change to undo, for a click on its card or an automatic rollback. It must have deployed the current version.
     pub(crate) change_to_undo: Option<ChangeId>,
     /// The environment's policy requests it, not a person.
     pub(crate) automatic: bool,
@@ -433,7 +433,7 @@ pub(crate) fn find_rollback_environments(ctx: &Context, artefact: &ArtefactName)
     environments.filter(can_roll_back).map(|environment| environment.name.clone()).collect()
 }
 
-/// The change that deployed the current version, if one did. A click on the card of another change comes too late.
+/// The change that deployed the current version, if one did. Refuses a request to undo any other change.
 fn find_undone_change(
     history: &EnvironmentHistory<'_>,
     request: &RollbackRequest,

@@ -45,7 +45,7 @@ pub(crate) struct EnvironmentHistory<'a> {
     /// Newest first.
     pub(crate) sightings: Vec<Sighting>,
     pub(crate) quarantines: Vec<Quarantine>,
-    /// The version that Git specifies, even if it does not run yet.
+    /// The version to roll back from: the one that Git specifies, even if it does not run yet.
     pub(crate) current: Option<Version>,
     /// The head of the branch, for delivery by branch.
     pub(crate) head: Option<Sha>,
@@ -71,6 +71,8 @@ impl EnvironmentHistory<'_> {
         find_healthy_versions(&self.sightings, &self.source_map, self.current.as_ref())
     }
 
+    /// Whether a rollback must not restore the version: it is quarantined, it is the current one, or an earlier
+    /// rollback replaced it.
     fn is_barred(&self, version: &Version) -> bool {
         self.quarantines.iter().any(|quarantine| quarantine.has_version(version, None))
             || self.current.as_ref().is_some_and(|current| self.source_map.is_same_code(current, version))

@@ -18,14 +18,16 @@ use crate::workflow::commands::status::answer_from_store;
 use crate::workflow::context::Context;
 use crate::workflow::facts::table_support::TableSupport;
 
-/// Slack waits three seconds for an acknowledgement.
+/// The limit for an answer inside the acknowledgement. Slack waits three seconds, and the rest is left for storing the
+/// request.
 const IMMEDIATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub async fn acknowledge(ctx: &Context, incoming: IncomingRequest) -> Ack {
     match &incoming {
         IncomingRequest::Ignored => Ack::Empty,
         IncomingRequest::Command { from, text } => acknowledge_command(ctx, &incoming, from, text).await,
-        // Only Gantry's own arrival in a channel matters. Other people join often, so their events are not stored.
+        // Only the event that Gantry itself joined a channel matters. People join often, so their events are not
+        // stored.
         IncomingRequest::Joined { from }
             if ctx.slack.cached_identity().is_some_and(|identity| identity.bot != from.person) =>
         {

@@ -11,7 +11,7 @@ use crate::domain::rules::refusal::Refusal;
 use crate::workflow::error::{LookupError, RetryLater};
 use crate::workflow::message_keys;
 
-/// A private answer, and the effects that are stored with it.
+/// The private answer to a command about locks, and the effects that are stored with it.
 pub(crate) struct LockReply {
     pub(crate) answer: Rendered,
     pub(crate) transaction: Transaction,
@@ -28,7 +28,7 @@ impl From<Rendered> for LockReply {
 }
 
 impl LockReply {
-    /// Counts as `rule`: the name that the same refusal has for a change.
+    /// A refusal. The metrics count it under `rule`, the code that the same refusal has for a change.
     pub(crate) fn from_refusal(rule: &'static str, answer: Rendered) -> Self {
         Self { refusal_rule: Some(rule), ..answer.into() }
     }

@@ -32,7 +32,7 @@ pub(super) async fn compare_branches(
     };
     let pending = PendingCommits::from_comparisons(forward, backward);
     if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
-        // A hotfix on a rollback, or a rollback that the ledger does not have: the code that runs is the restored one.
+        // A hotfix on top of a rollback, or a rollback that the ledger does not have: the restored code runs.
         let open_rollbacks = ctx.github.find_open_rollbacks(repository, upper_commit).await?;
         if let Some(newest) = open_rollbacks.first()
             && let Some(since_restored) =
@@ -134,6 +134,6 @@ fn count_undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> Unde
         return UndeployedCommits::Nothing;
     }
     let count: u64 = collapse_merges(&commits).iter().map(Commit::count_commits).sum();
-    // Merge commits alone make a new image, too.
+    // Merge commits alone also lead to a new image, so they count as one.
     UndeployedCommits::Commits(count.max(1))
 }

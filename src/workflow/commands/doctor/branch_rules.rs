@@ -62,7 +62,7 @@ pub(super) async fn check_branch(
     found
 }
 
-/// The rules that apply to Gantry, at least for changes without a pull request.
+/// The rules that Gantry cannot always bypass. If the bypass cannot be read, the rule counts.
 async fn fetch_effective_rules(
     run: &DoctorRun<'_>,
     repository: &Repository,

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::run::ServiceFindings;
 use crate::domain::doctor::{Health, Service};
 
-/// Services send whole seconds, and an answer takes some time.
+/// A smaller difference is not reported: services send whole seconds, and an answer takes some time.
 const MAX_UNREMARKED_SKEW: SignedDuration = SignedDuration::from_secs(30);
 /// Beyond this, Gantry refuses every request from Slack.
 const MAX_ACCEPTED_SKEW: SignedDuration = SignedDuration::from_mins(5);

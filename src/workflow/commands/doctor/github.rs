@@ -81,7 +81,8 @@ pub(super) async fn check_github(run: &DoctorRun<'_>) -> ServiceFindings {
     let teams = list_teams(run);
     check_permissions(&mut found, &account, !teams.is_empty());
     check_webhooks(&mut found, &account, secrets.github_webhook_secret.is_some());
-    // Only a fine-grained token has to try. For the others, scopes or permissions say whether they may read checks.
+    // A fine-grained token does not list its permissions, so reading checks must be tried. For other credentials, the
+    // scopes or permissions tell.
     let must_try_checks = matches!(account, GithubIdentity::Token(TokenOwner { scopes: None, .. }));
     let (repositories, manifests, teams) =
         tokio::join!(check_repositories(run, must_try_checks), check_manifests(run), check_teams(run, &teams));
@@ -238,7 +239,7 @@ fn list_required_branches(run: &DoctorRun<'_>) -> RequiredBranches {
     required
 }
 
-/// Also returns the error of reading the results of CI, if that had to be tried.
+/// Also returns the error of the attempt to read checks, if one was made.
 async fn check_repository(
     run: &DoctorRun<'_>,
     name: &Repository,

@@ -38,7 +38,8 @@ pub(crate) async fn run_doctor(ctx: &Context) -> Rendered {
     render_doctor(&run_checks(&ctx.doctor, None, &lookup_proof).await, ctx.clock.now())
 }
 
-/// All checks, in the order of the services. `url` is the address of a Gantry that serves.
+/// All checks, in the order of the services. `url` is the public address of a running Gantry, to which a signed test
+/// request is sent.
 pub async fn run_checks(doctor: &Doctor, url: Option<&str>, lookup_proof: ProofLookup<'_>) -> Vec<HealthCheck> {
     let run = DoctorRun::new(doctor);
     let check_running_images = async {

@@ -1,4 +1,5 @@
-//! Whether reports of deployments arrive: those about no artefact, and the environments without any.
+//! Whether reports of deployments arrive: lists the reports that match no artefact, and the environments without
+//! reports.
 
 use jiff::Timestamp;
 
@@ -9,7 +10,7 @@ use crate::domain::doctor::{Health, HealthCheck, Service};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::UnmappedReportGroup;
 
-/// An environment's webhooks of deployments.
+/// The state of the report webhook of one environment.
 struct WebhookStatus {
     environment: EnvironmentName,
     has_secret: bool,

@@ -57,7 +57,7 @@ impl<'a> DoctorRun<'a> {
         Self { doctor, deadline: Instant::now() + TOTAL_TIMEOUT }
     }
 
-    /// Sends one request, and waits for its answer no longer than a request may take.
+    /// Waits for one request, up to its own timeout and the deadline of the run.
     pub(super) async fn limit_time<T, E: Into<ProbeError>>(
         &self,
         request: impl Future<Output = Result<T, E>>,

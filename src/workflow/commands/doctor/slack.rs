@@ -8,7 +8,7 @@ use crate::adapters::slack::signature_probe::{SignatureProbeResult, probe_signat
 use crate::domain::doctor::{Health, Service};
 use crate::domain::model::actor::{Member, PersonId, Role};
 
-/// `url` is the address of a Gantry that serves.
+/// `url` is the public address of a running Gantry.
 pub(super) async fn check_slack(run: &DoctorRun<'_>, url: Option<&str>) -> ServiceFindings {
     let mut found = ServiceFindings::new(Service::Slack);
     let Doctor { secrets, slack, .. } = run.doctor;

@@ -123,7 +123,8 @@ fn find_repository_of<'a>(ctx: &'a Context, mention: &CommitMention) -> Option<(
     Some((&artefact.repository, Some(artefact)))
 }
 
-/// A copied commit has the same subject, with the same pull request number. If several commits match, GitHub decides.
+/// Reduces the matches of a pull request number to one commit per repository. Copied commits have the same subject,
+/// with the same number, so GitHub names the merged commit.
 async fn resolve_pull_commits(
     ctx: &Context,
     number: u64,

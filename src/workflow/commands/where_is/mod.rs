@@ -248,9 +248,11 @@ struct TraceHistory {
 
 /// The last merged change under a change lock, if it is a rollback.
 struct LastRollback {
-    /// The commit that the rollback made, and the commit that it restored.
+    /// The commit that the rollback made.
     result_commit: Option<Sha>,
+    /// The commit that it restored.
     restored_commit: Option<Sha>,
+    /// The commit that ran before it.
     from_commit: Option<Sha>,
     summary: CodeRemoval,
 }
@@ -313,7 +315,7 @@ struct EnvironmentState<'a> {
     sighting: Option<Sighting>,
     /// Newest first.
     recent_sightings: Vec<Sighting>,
-    /// The commit that the image was built from, and the commit that its code comes from.
+    /// The commit that the running image was built from.
     image_commit: Option<Sha>,
     code_commit: Option<Sha>,
     last_rollback: Option<LastRollback>,

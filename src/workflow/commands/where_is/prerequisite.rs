@@ -8,7 +8,8 @@ use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::view::where_is::{CommitPresence, EnvironmentPresence, NextEnvironment, Prerequisite};
 use crate::workflow::context::Context;
 
-/// The step that brings the commit to the next environment. Known reasons to refuse a promotion there belong here.
+/// The step that brings the commit to the next environment. A promotion that would certainly be refused is not
+/// suggested.
 pub(super) fn find_next_requirement(
     ctx: &Context,
     artefact: &Artefact,
@@ -42,7 +43,7 @@ pub(super) fn find_next_requirement(
     Some((environment.name.clone(), prerequisite))
 }
 
-/// A promotion to the environment that is in progress, stalled or failed, unless it is known not to bring the commit.
+/// The newest promotion to the environment that is in progress, stalled or failed, and that may bring the commit.
 fn change_deploying_to(
     ctx: &Context,
     artefact: &Artefact,
