@@ -105,14 +105,14 @@ impl ApprovalState {
         }
     }
 
-    /// Starts the wait again, without approvals.
+    /// Starts the wait again at `now`, without approvals and with the same timeout.
     #[must_use]
     pub fn restart_at(self, now: Timestamp) -> Self {
         let timeout = self.deadline.duration_since(self.since);
         Self::new(self.required, self.approvers, now, timeout)
     }
 
-    /// The time of the next message if nothing happens: the reminder at half time, then the deadline.
+    /// The time of the next step if nothing happens: first the reminder at half time, then the deadline.
     pub fn next_reminder_at(&self) -> Timestamp {
         if self.reminded || self.is_approved() { self.deadline } else { self.halfway_at() }
     }

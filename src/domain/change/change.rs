@@ -24,7 +24,7 @@ pub struct Change {
     pub stage: Stage,
     /// The id of the request in the log.
     pub request: Option<String>,
-    /// The result branch and its pull request, if the change has one.
+    /// The result branch and its pull request; `None` if the change needs no branch of its own.
     pub result_branch: Option<ResultBranch>,
 }
 
@@ -44,7 +44,7 @@ impl Change {
         self.stage.is_open() || self.needs_branch_cleanup()
     }
 
-    /// Whether the result branch is no longer needed and still exists.
+    /// Whether the result branch is no longer needed and has not been cleaned up.
     pub fn needs_branch_cleanup(&self) -> bool {
         !self.stage.can_cancel() && self.result_branch.as_ref().is_some_and(|frozen| !frozen.is_cleaned_up)
     }
@@ -63,7 +63,7 @@ impl Change {
         self.plan.change_lock_key()
     }
 
-    /// The result branch, if a pull request shows it.
+    /// The result branch, if the change goes by pull request. The pull request may not be open yet.
     pub fn pull_request_branch(&self) -> Option<&ResultBranch> {
         self.result_branch.as_ref().filter(|_| self.plan.method == PromotionMethod::PullRequest)
     }

@@ -1,4 +1,4 @@
-//! The state of a change after its merge: its tag, its proof, its progress and its co-deployed artefacts.
+//! The state of a change after its merge: its tag, its rollout, its diagnosis and its co-deployed artefacts.
 
 use jiff::Timestamp;
 
@@ -17,7 +17,7 @@ pub struct DeployState {
     pub merged_at: Timestamp,
     pub deadline: Timestamp,
     pub tag: ResultTag,
-    /// Set after the attempt to trigger the controller.
+    /// The outcome of triggering the controller; `None` before the attempt.
     pub trigger_outcome: Option<TriggerOutcome>,
     pub rollout: Option<RolloutProgress>,
     /// The state of the co-deployed artefacts.
@@ -26,9 +26,9 @@ pub struct DeployState {
     pub retry: Option<RetryState>,
     /// The approvals at the merge.
     pub approvals: Vec<Approval>,
-    /// The person who merged the pull request by hand, before all approvals were given.
+    /// Set if Gantry did not merge the result itself: the GitHub login of the person, or empty if it is unknown.
     pub merged_by: Option<String>,
-    /// The head of the branch at the merge, if it is not the one that was shown: the branch moved at the last moment.
+    /// The head of the branch just before the merge, if the branch moved after the plan or the pull request was shown.
     pub unexpected_base: Option<Sha>,
     /// The label of the image that runs the result.
     pub running_label: Option<String>,
@@ -85,7 +85,7 @@ pub enum TriggerOutcome {
     Failed { why: String },
 }
 
-/// Another artefact of the same repository.
+/// The rollout of another artefact of the same repository, which the merge deploys too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoDeployedStatus {
     pub artefact: ArtefactName,

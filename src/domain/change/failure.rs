@@ -1,8 +1,8 @@
-//! The evidence for a failed change. This file must not know who collected it.
+//! The evidence for a failed change, independent of the service that it came from.
 
 use serde::{Deserialize, Serialize};
 
-/// Decides whether `auto_rollback` may act.
+/// The kind of evidence. It decides whether `auto_rollback` may act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureEvidence {

@@ -41,8 +41,9 @@ pub struct Plan {
     pub drift: CommitSummary,
     /// The other artefacts of the same repository, which a merge deploys too.
     pub co_deployed: Vec<CoDeployed>,
-    /// The head of the target's branch when the plan was made, and the number of commits that only this branch has.
+    /// The head of the target's branch when the plan was made.
     pub head: Option<Sha>,
+    /// The number of commits that only the target's branch has.
     pub behind_by: u64,
     pub method: PromotionMethod,
     /// Since when the version has been healthy below, without interruption.
@@ -54,6 +55,7 @@ pub struct Plan {
     pub gate_override: Option<GateOverride>,
     /// The commits that identify the version on all branches: the pinned one and, if it is a merge, the merged ones.
     pub sources: Vec<Sha>,
+    /// The tree of the pinned commit.
     pub tree: Option<Sha>,
     /// The rollbacks on the branch that the promotion undoes, newest first.
     pub rollbacks_to_undo: Vec<ChangeId>,
@@ -93,7 +95,7 @@ impl GitWrite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoDeployed {
     pub artefact: ArtefactName,
-    /// Some changed files affect the artefact. If not, it is only built again.
+    /// The changed files affect the artefact. `false`: it is only built again.
     pub changes: bool,
 }
 

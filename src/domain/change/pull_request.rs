@@ -12,7 +12,7 @@ pub struct ResultBranch {
     /// The replacement of the result. It is stored before the branch moves: any other commit on the branch is foreign.
     pub replacement: Option<ResultCommit>,
     pub pull: Option<PullRequestRef>,
-    /// The branch is deleted and the pull request closed, as required after the end.
+    /// Nothing is left to clean up: the branch is deleted and the pull request closed, or the change made no branch.
     pub is_cleaned_up: bool,
 }
 
@@ -30,12 +30,14 @@ pub struct PullRequestRef {
 }
 
 impl ResultBranch {
-    /// The name contains the change id: people see the owner, and a restarted process creates no second branch.
+    /// The name contains the change id, so that people see to which change the branch belongs, and a restarted process
+    /// creates no second branch.
     pub fn from_change_id(change: ChangeId) -> Self {
         Self { branch: format!("gantry/{change}"), result: None, replacement: None, pull: None, is_cleaned_up: false }
     }
 
-    /// The branch for the replacement of a result that is shown. The pull request must never show a partial result.
+    /// The branch on which the replacement of a shown result is built. The pull request must never show a partial
+    /// result.
     pub fn scratch_branch(&self) -> String {
         format!("{}-anew", self.branch)
     }

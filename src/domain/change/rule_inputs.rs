@@ -10,7 +10,7 @@ use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::SourceMap;
 
 impl Change {
-    /// `None` if the change does not wait, or no longer waits.
+    /// `None` unless the change waits for approval or is deploying.
     pub fn to_conflicting_change(&self) -> Option<ConflictingChange> {
         let (since, merged) = match &self.stage {
             Stage::AwaitingApproval(awaiting) => (awaiting.since, false),
@@ -67,7 +67,8 @@ impl Change {
         })
     }
 
-    /// The sources of the commits that these changes made. All changes deployed the artefact.
+    /// The sources of the commits that these changes made. Each change must have deployed `artefact`, alone or with
+    /// others.
     pub fn build_source_map(changes: &[Self], artefact: &ArtefactName) -> SourceMap {
         let mut map = SourceMap::default();
         for change in changes {

@@ -30,6 +30,7 @@ pub enum Stage {
     Stalled {
         deploying: DeployState,
         at: Timestamp,
+        /// The version that runs instead, or another description of the state at the deadline.
         runs: Option<String>,
         /// The cluster could not be read: the version may run after all.
         unread: bool,
@@ -89,8 +90,7 @@ pub struct MergeState {
     /// The merge may have been requested already: check before requesting it again.
     pub begun: bool,
     pub retry: Option<RetryState>,
-    /// The approvals before the merge. The change returns to them if another commit than the approved one would be
-    /// merged.
+    /// The approval state before the merge, to which the change returns if the merge cannot happen now.
     pub awaiting: Option<Box<ApprovalState>>,
 }
 
@@ -175,8 +175,8 @@ impl Stage {
         matches!(self, Self::Failed { .. } | Self::Stalled { .. } | Self::Errored { .. } | Self::Conflicted { .. })
     }
 
-    /// Whether only progress is new: counts, a tag, co-deployed artefacts. A new reason for a delay is more than
-    /// progress.
+    /// Whether only progress is new: counts, a tag, co-deployed artefacts. More than progress: trouble or a stall
+    /// diagnosis that begins or ends, or another state of the rollback.
     pub fn is_only_progress(&self, before: &Self) -> bool {
         let is_same = self.deploying().zip(before.deploying()).is_some_and(|(now, earlier)| {
             now.retry.is_some() == earlier.retry.is_some()
@@ -186,7 +186,7 @@ impl Stage {
         is_same && self.name() == before.name()
     }
 
-    /// Whether the version runs after a failure was announced.
+    /// Whether the change was a failure in `before` and is deployed now.
     pub fn is_recovery(&self, before: &Self) -> bool {
         matches!(self, Self::Deployed { .. }) && before.is_failure()
     }
@@ -234,7 +234,8 @@ impl Stage {
         })
     }
 
-    /// The approved commit could not be merged as it was shown: the change waits again, or for the first time.
+    /// The merge cannot happen now: the change waits again in its earlier approval state, or for the first time in
+    /// `initial`.
     pub fn return_to_awaiting(self, initial: ApprovalState) -> Result<Self, InvalidTransition> {
         self.transition_if_merging("awaiting_approval", |MergeState { awaiting, retry: trouble, .. }| {
             let awaiting = awaiting.map_or(initial, |awaiting| *awaiting);
@@ -397,7 +398,7 @@ impl Stage {
         }
     }
 
-    /// Allows awaiting approval and merging.
+    /// Allows the stages `AwaitingApproval` and `Merging`.
     fn transition_if_unmerged(
         self,
         to: &'static str,

@@ -1,5 +1,5 @@
 //! Channels that are notified besides the environment's own, by artefact, environment and state. A rule for the
-//! environment's own channel limits its arrivals; cards of changes are always posted there.
+//! environment's own channel selects the arrivals that it gets. Cards of changes are always posted there.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,8 @@ impl SubscriptionRules {
         channels
     }
 
-    /// The arrivals that the environment's own channel gets: those that are over, unless a rule says otherwise.
+    /// The states of arrivals that the environment's own channel gets: deployed and failed, unless a rule for this
+    /// channel names others.
     pub fn own_channel_states(&self, artefact: &ArtefactName, environment: &Environment) -> BTreeSet<SubscribedState> {
         let mut own = self
             .0

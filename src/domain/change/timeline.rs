@@ -30,7 +30,7 @@ impl DeployState {
         self.approvals.iter().map(|approval| approval.at).max()
     }
 
-    /// When the result was built. If CI does not report it, the time at which the cluster first wanted it.
+    /// When the result was built: the time from CI or the first sight of the rollout, the earlier of the two.
     pub fn effective_built_at(&self) -> Option<Timestamp> {
         match (self.built_at, self.seen_at) {
             (Some(built), Some(seen)) => Some(built.min(seen)),
@@ -40,7 +40,7 @@ impl DeployState {
 }
 
 impl Change {
-    /// The start of the measured time. The time between an error and its retry does not count.
+    /// The start of the measured time: the last retry, else the request. Time before a retry does not count.
     pub fn began_at(&self) -> Timestamp {
         self.retried_at.unwrap_or(self.requested_at)
     }

@@ -8,7 +8,7 @@
 //! rollback = "rollback" artefact [ environment ] [ [ "@" ] version ] [ "--reason" text ]
 //! diff     = "diff" environment environment [ artefact ] [ "--code" ]     also: diff staging..prod
 //! where    = "where" ( commit | pull | tag ) [ artefact ]
-//! commit   = four digits of its name or more, alone or as `owner/name@4f1c2ab`, or its address
+//! commit   = the first four or more digits of its SHA, alone or as `owner/name@4f1c2ab`, or its address
 //! pull     = number | "#" number | `owner/name#42` | its address
 //! why      = "why" artefact [ environment ]
 //! status   = "status" [ change ] [ artefact ] [ environment ]
@@ -20,8 +20,8 @@
 //! doctor   = "doctor"
 //! release  = "release" artefact [ "@" ] version
 //! length   = { number ( "d" | "h" | "m" ) }
-//! reject   = "reject" change reason        everything behind the digits is the reason
-//! noise    = "to" | "in" | ...             between words, without meaning
+//! reject   = "reject" change reason        all text after the digits is the reason
+//! filler   = "to" | "in" | ...             ignored between other words
 //! ```
 //!
 //! The help is made from [`COMMANDS`], in which the parser looks verbs up.

@@ -1,4 +1,4 @@
-//! Parses a command: sorts its words by the kind of name. A word without a use is an error that names it.
+//! Parses a command: sorts its words by the kind of name. A word that the command cannot use is an error.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::SHORT_ID_LENGTH;
 use crate::domain::model::nearest::find_nearest;
 
-/// Whether a word has a meaning in commands and so cannot name an artefact or an environment.
+/// Whether a word is a verb or a filler word, and so cannot name an artefact or an environment.
 pub fn is_reserved(word: &str) -> bool {
     FILLER_WORDS.iter().any(|filler| filler.eq_ignore_ascii_case(word)) || Verb::find_by_name(word).is_some()
 }
@@ -52,7 +52,7 @@ fn take_reason(verb: Verb, words: &mut Vec<String>) -> Option<String> {
     let index = words.iter().position(|word| word.eq_ignore_ascii_case(flag))?;
     let end =
         words[index + 1..].iter().position(|word| word.starts_with("--")).map_or(words.len(), |next| index + 1 + next);
-    // The flag itself stays, so that a flag without a reason is noticed.
+    // The flag itself stays and is checked with the other flags. A flag without words gives an empty reason.
     Some(words.drain(index + 1..end).collect::<Vec<_>>().join(" "))
 }
 
@@ -262,7 +262,7 @@ impl<'a> CommandArguments<'a> {
         }
     }
 
-    /// A word without a use is an error.
+    /// Returns an error for the first word that the command did not use.
     fn ensure_nothing_left(&self, command: &Command) -> Result<(), CommandParseError> {
         let verb = self.verb;
         if !self.unknown.is_empty() {

@@ -45,7 +45,8 @@ pub(super) fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | ',')
 }
 
-/// A word as typed: without Slack's escapes and typographic quotes.
+/// Removes Slack's escapes and the quotes around the word. A long dash at its start, which phones type for `--`,
+/// becomes `--` again.
 pub(super) fn normalise_word(word: &str) -> String {
     let word = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {

@@ -1,4 +1,4 @@
-//! The commits and files by which two sides differ, in the form for diffs, plans, questions and pull requests.
+//! The commits and files by which two sides differ, shortened for diffs, plans, cards and pull requests.
 
 use super::comparison::{ChangedFile, ChangedFiles, collapse_merges};
 use super::pending::PendingCommits;
@@ -59,7 +59,7 @@ impl CommitSummary {
     pub fn from_pending(pending: &PendingCommits, artefact: &Artefact) -> Self {
         let mut commits = collapse_merges(&pending.commits);
         let listed: u64 = commits.iter().map(Commit::count_commits).sum();
-        // Commits that GitHub does not list are counted one by one.
+        // Each commit that GitHub does not list counts as one, because it cannot be collapsed into a pull request.
         let unlisted = pending.ahead_by.saturating_sub(pending.commits.len() as u64);
         commits.truncate(MAX_COMMITS);
         let hotfixes: Vec<Commit> = pending.iter_hotfixes().cloned().collect();
@@ -74,7 +74,7 @@ impl CommitSummary {
         }
     }
 
-    /// Whether neither side has a commit by a person.
+    /// Whether no commit by a person is on one side only.
     pub fn is_empty(&self) -> bool {
         self.commits_in_all == 0 && self.hotfixes_in_all == 0 && !self.hotfixes_cut
     }

@@ -65,8 +65,8 @@ pub struct ListedCommit {
 
 impl ListedCommit {
     pub fn new(commit: Commit, parents: Vec<Sha>, tree: Option<Sha>, trailers: Option<Trailers>) -> Self {
-        // A cherry-pick keeps the trailers of the original commit. The number of parents tells the two apart: each kind
-        // of commit by Gantry has its own.
+        // A cherry-pick keeps the trailers of the original commit. A copy has only one parent, so trailers that do not
+        // fit the number of parents are dropped.
         let trailers = trailers.filter(|trailers| match (trailers, parents.len()) {
             (Trailers::Change(_), parents) => parents > 1,
             (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,

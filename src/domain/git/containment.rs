@@ -24,9 +24,9 @@ pub struct CommitPair {
 #[derive(Clone, Debug)]
 pub struct Containment {
     answers: HashMap<Sha, bool>,
-    /// If the first contains the sought commit, the second does too.
+    /// If the key contains the sought commit, the values do too.
     implies: HashMap<Sha, Vec<Sha>>,
-    /// If the first does not contain the sought commit, the second does not either.
+    /// If the key does not contain the sought commit, the values do not either.
     denies: HashMap<Sha, Vec<Sha>>,
 }
 

@@ -83,7 +83,7 @@ impl PendingCommits {
         false
     }
 
-    /// Whether a rollback may be open on the target's branch. The branch must be read if so.
+    /// Whether a rollback may be open on the target's branch. If so, the caller must read the branch.
     pub fn may_be_rolled_back(&self) -> bool {
         let is_truncated = self.behind_by > self.only_in_target.len() as u64;
         is_truncated || self.only_in_target.iter().any(ListedCommit::is_rollback)

@@ -107,7 +107,8 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     Branch,
-    /// `file` holds `{environment}`; `branch` of `None` is the repository's default branch.
+    /// `file` is a path with the placeholder `{environment}`. If `branch` is `None`, the repository's default branch is
+    /// used.
     Manifest {
         repository: Repository,
         file: String,

@@ -14,7 +14,7 @@ pub struct Freeze {
 /// `from` is inclusive, `to` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// A weekly period may pass the end of the week. Its ends differ.
+    /// A weekly period may pass the end of the week. `from` and `to` differ.
     Weekly { from: WeekdayTime, to: WeekdayTime },
     /// `to` is later than `from`.
     Dated { from: DateTime, to: DateTime },

@@ -20,13 +20,13 @@ pub struct Message {
     pub plain: Option<Vec<Value>>,
     /// The target of [`LINK_PLACEHOLDER`] in the texts. This message waits until the target is posted.
     pub link_to: Option<MessageLink>,
-    /// Sent with a post or an edit, into the thread that it answers or else into its own. Private messages have no
-    /// file.
+    /// Sent after a post or an edit: into the thread of the message, or into a new thread below it. Private messages
+    /// have no file.
     pub file: Option<MessageFile>,
     /// A post into a thread is shown in the channel too.
     pub broadcast: bool,
-    /// A progress message. If the message was edited a moment ago, this edit waits a little, and a newer text replaces
-    /// it.
+    /// The edit is mere progress. If the message was edited a moment ago, this edit waits a little, and a newer edit
+    /// may replace it.
     pub patient: bool,
     /// The id in the log of the request that this message answers.
     pub request: Option<String>,
@@ -154,7 +154,8 @@ pub enum Destination {
         channel: String,
         key: MessageKey,
         thread: Option<MessageKey>,
-        /// Gets the message directly if Gantry cannot write to the channel.
+        /// If Gantry cannot write to the channel: gets the message in the channel of the request, else as a direct
+        /// message.
         asked: Option<FallbackRecipient>,
     },
     /// An edit of the message with this key.

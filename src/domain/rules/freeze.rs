@@ -1,5 +1,5 @@
 //! Finds the freeze that is in force: weekly or once. Both ends are local times. A local time that a clock change skips
-//! moves forward; a repeated one counts as frozen.
+//! moves forward; a local time that occurs twice is frozen both times.
 
 use std::slice;
 
@@ -16,7 +16,7 @@ pub struct FreezeWindow {
     pub reason: Option<String>,
 }
 
-/// Weekly freezes without a gap never end. The end is then a time years away.
+/// Limits the search for the end. Weekly freezes without a gap never end, and the result is then a time years away.
 const MAX_CHAINED_FREEZES: usize = 1_000;
 
 /// The freeze in force; of several, the one that ends last. Freezes that overlap or adjoin it extend its end.

@@ -33,7 +33,8 @@ impl Obstacles {
         Ok(())
     }
 
-    /// Ends the check: returns the last recorded obstacle, if any. Only `Ok` means that the promotion may proceed.
+    /// Ends the check: removes the last recorded obstacle, if any, and returns it as the error. Only `Ok` means that
+    /// the promotion may proceed.
     pub fn finish_check(&mut self) -> Result<(), Refusal> {
         self.refusals.pop().map_or(Ok(()), Err)
     }

@@ -109,6 +109,7 @@ pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) ->
     if let Err(refusal) = check_has_effect(facts) {
         obstacles.record_refusal(refusal)?;
         // Without an effect, the other gates do not matter, but the gates of the environment are reported too.
+        // This call always returns an error, because an obstacle is recorded.
         check_environment_gates(&facts.gate_inputs, facts.target, obstacles)?;
     }
     let mut overridden = Vec::new();

@@ -59,7 +59,7 @@ impl Quarantine {
         sources.iter().any(|source| self.commits.contains(source)) || tree.is_some_and(|tree| self.trees.contains(tree))
     }
 
-    /// Whether people call the version by this name: as it ran in the environment, or by another of its commits.
+    /// Whether the name means this version: its tag, its digest, or a prefix of one of its commits.
     pub fn is_named(&self, name: &str) -> bool {
         let is_prefix = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
         self.version.is_named(name) || self.commits.iter().any(is_prefix)

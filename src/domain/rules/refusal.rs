@@ -21,7 +21,7 @@ pub enum Refusal {
         environment: EnvironmentName,
         environments: Vec<EnvironmentName>,
     },
-    /// Pushes feed the first environment.
+    /// The first environment gets its versions by pushes, not by promotions.
     FirstEnvironment {
         artefact: ArtefactName,
         environment: EnvironmentName,
@@ -40,7 +40,7 @@ pub enum Refusal {
         environment: EnvironmentName,
         version: Version,
         quarantine: Box<Quarantine>,
-        /// A rollback would bring the version back. A rollback overrides no gate.
+        /// The refused request is a rollback to this version. A rollback cannot override the quarantine.
         by_rollback: bool,
     },
     /// The version below is the result of a rollback: its code is older, and the bad version is in its history.
@@ -133,7 +133,7 @@ pub enum Refusal {
         below: EnvironmentName,
         version: Option<Version>,
         reason: Arc<str>,
-        /// The environment below is not the first one, which only a push can repair.
+        /// The environment below can be rolled back. `false`: it is the first one, which only a push can repair.
         can_roll_back: bool,
     },
     Unreadable {
@@ -209,7 +209,8 @@ pub enum Refusal {
         until: Timestamp,
         reason: Option<String>,
     },
-    /// The version has not been healthy below for long enough. It will have been at `until`, if it stays healthy.
+    /// The version has not been healthy below for long enough. `until` is the end of the soak, if the version stays
+    /// healthy.
     Soaking {
         artefact: ArtefactName,
         environment: EnvironmentName,

@@ -21,6 +21,7 @@ use crate::domain::runtime::sighting::Sighting;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollback {
     pub reason: Option<String>,
+    /// The source of the version to restore.
     pub evidence: RollbackEvidence,
     /// The healthy time of the restored version in the environment, if it was observed.
     pub healthy_period: Option<HealthyPeriod>,
@@ -51,7 +52,7 @@ pub struct HealthyPeriod {
     pub until: Option<Timestamp>,
 }
 
-/// Identifies the bad version, should it return.
+/// Identifies the bad version in later promotions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadVersion {
     pub commits: Vec<Sha>,
@@ -180,8 +181,8 @@ pub fn find_healthy_versions(
     found
 }
 
-/// The healthy versions that ran before the current code first did and were never rolled back from. So a second
-/// rollback goes further back, and never to a bad version.
+/// The healthy versions that ran before the first run of the current code, without those that are quarantined or were
+/// rolled back. So a second rollback goes further back, and never to a bad version.
 pub fn find_previous_versions(
     sightings: &[Sighting],
     source_map: &SourceMap,
@@ -209,7 +210,7 @@ pub fn find_previous_versions(
     found
 }
 
-/// Refuses if a rollback can neither replace the change that holds the change lock nor wait for it.
+/// Refuses the rollback if it can neither replace the change that holds the change lock nor wait for it.
 pub fn check_lock_holder(
     holder: ChangeInProgress,
     is_merging: bool,

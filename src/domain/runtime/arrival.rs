@@ -26,7 +26,7 @@ pub struct Observation<'a> {
     pub now: Timestamp,
 }
 
-/// The event to announce. The cluster is asked for the reason of a failure when it is announced.
+/// The event to announce. The reason of a failure is read from the cluster only at the announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalEvent {
     Arrived,

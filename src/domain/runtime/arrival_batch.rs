@@ -9,9 +9,9 @@ use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 
-/// Arrivals with smaller gaps belong to the same batch.
+/// The longest pause between two arrivals of the same batch.
 const MAX_GAP: SignedDuration = SignedDuration::from_secs(30);
-/// Limits a batch in an environment with constant arrivals.
+/// The longest time between the first and the last arrival of a batch. It ends batches if arrivals never pause.
 const MAX_SPAN: SignedDuration = SignedDuration::from_mins(5);
 /// With fewer arrivals, each gets a message of its own.
 pub const MIN_BATCH_SIZE: usize = 4;
@@ -95,7 +95,7 @@ impl ArrivalBatch {
         self.count_by_state().rolling_out == 0
     }
 
-    /// The commit of all members with a known commit, if it is the same.
+    /// The commit that all members with a known commit have in common.
     pub fn common_commit(&self) -> Option<&Commit> {
         let mut shas = self.members.iter().filter_map(|member| member.version.commit.as_ref());
         let first: &Sha = shas.next()?;

@@ -17,7 +17,7 @@ pub use subject::{AttributionSubject, ControllerObject};
 use subject::{MAX_NAME_LENGTH, truncate_text};
 pub use unmapped::{UnmappedReason, UnmappedReport, UnmappedReportGroup};
 
-/// The limit of images in one report. Applications have fewer.
+/// The maximum number of images of one report that are checked.
 const MAX_IMAGES: usize = 100;
 /// Maps reports about some objects to artefacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,8 @@ impl ReportAttributor<'_> {
         Ok(Attribution { artefacts: vec![artefact.name.clone()], method: AttributionMethod::ReportedName })
     }
 
-    /// The second value is an artefact with one of the images, for the error if it is not in the environment.
+    /// The second value is an artefact with one of the images. It is for the error if no such artefact is in the
+    /// environment.
     fn attribute_by_image(&self, subject: &AttributionSubject<'_>) -> (Option<Attribution>, Option<ArtefactName>) {
         let mut found: Vec<ArtefactName> = Vec::new();
         let mut absent = None;

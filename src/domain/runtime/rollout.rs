@@ -11,7 +11,8 @@ pub struct Rollout {
     /// The version in the workload's specification; `None` if there is no workload.
     pub version: Option<Version>,
     pub state: RolloutState,
-    /// The time at which the specification got this version, if the cluster knows it.
+    /// When the specification got this version. While the rollout is incomplete: when it became incomplete. `None` if
+    /// the cluster does not know it.
     pub since: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! One period in which one version ran in one environment, as Gantry observed it.
+//! One period in which one version was rolled out and ran in one environment, as Gantry observed it.
 
 use jiff::Timestamp;
 
@@ -19,7 +19,7 @@ pub struct Sighting {
     pub healthy_since: Option<Timestamp>,
     /// The reason why the version is not healthy, while that lasts.
     pub failure: Option<String>,
-    /// When another version, or none, replaced it.
+    /// When another version replaced it. A missing workload does not end the sighting.
     pub ended_at: Option<Timestamp>,
     /// The environment's channel was notified, or did not need to be.
     pub announced: bool,

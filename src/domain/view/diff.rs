@@ -15,7 +15,7 @@ use crate::domain::runtime::rollout::RolloutState;
 #[derive(Clone, Debug)]
 pub struct Diff {
     pub artefact: ArtefactName,
-    /// In the order of the command.
+    /// The first environment of the command. `target` is the second.
     pub source: DiffSide,
     pub target: DiffSide,
     pub result: DiffResult,
@@ -27,7 +27,7 @@ pub struct Diff {
     pub manifest_diff: Option<ManifestDiff>,
 }
 
-/// The difference between the texts of a file.
+/// The line diff of one file, a manifest or a file of the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestDiff {
     pub file: String,
@@ -88,7 +88,7 @@ pub enum DiffResult {
     Incomparable,
     /// The lookup failed, with the reason.
     Unknown(String),
-    /// Both have all commits by people.
+    /// Neither environment lacks a commit that affects the artefact.
     Same,
     Different {
         /// The upper environment, if it lacks commits.
@@ -132,7 +132,7 @@ impl DiffResult {
 }
 
 impl Diff {
-    /// Whether the source is above the target. The question is then how far behind the source is.
+    /// Whether the source is above the target. The answer then says how far the source is behind.
     pub fn is_source_above(&self, ladder: &Ladder) -> bool {
         is_above(ladder, &self.source.environment, &self.target.environment)
     }

@@ -16,7 +16,8 @@ pub const LINES_PER_PAGE: usize = 25;
 /// Cells of a grid on one page. A wide grid has fewer lines.
 const CELLS_PER_PAGE: usize = 80;
 
-/// A ladder up to this length is shown as columns, a longer one as lines, so that a page does not become too wide.
+/// With up to this many environments, each one is a column. With more, each cell is a line, so that a page does not
+/// become too wide.
 pub const MAX_COLUMNS: usize = 6;
 
 /// The requested part: everything, one artefact, one environment, or one cell.
@@ -34,7 +35,7 @@ pub struct ListCell {
     pub since: Option<Timestamp>,
     /// The environment below runs code that is missing here; `None` until that is known.
     pub is_behind: Option<bool>,
-    /// Git does not explain the version, as far as known.
+    /// The version is known not to come from Git.
     pub not_from_git: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A page of a list that is too long for one message. A page begins beside an item, not at a number, so that new items
-//! do not shift it.
+//! A page of a list that is too long for one message. A page begins next to a known item, not at an offset, so that new
+//! items do not shift it.
 
 /// The beginning of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -42,7 +42,7 @@ pub struct EnvironmentPresence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitPresence {
     Present {
-        /// The time as far as it was observed.
+        /// When the commit came to run here, if that was observed.
         since: Option<Timestamp>,
         /// Why the running version is not healthy.
         problem: Option<String>,
@@ -90,7 +90,7 @@ pub enum Prerequisite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub artefacts: usize,
-    /// With the number of artefacts that have the commit, and of all artefacts in the environment.
+    /// For each environment: the number of artefacts that have the commit, and the number of all artefacts there.
     pub environments: Vec<(EnvironmentName, usize, usize)>,
 }
 
@@ -150,8 +150,8 @@ pub enum NextEnvironment {
     Backward(usize),
 }
 
-/// The lowest environment without the commit above one with it. If there is none: the lowest without it, if the commit
-/// is only further up.
+/// The next environment to get the commit: the first one without it above the lowest one that has it. If there is none:
+/// the lowest one without it.
 pub fn find_next_environment(environments: &[EnvironmentPresence]) -> Option<NextEnvironment> {
     let is_absent = |index: &usize| environments[*index].presence.is_absent();
     let Some(lowest) = environments.iter().position(|environment| environment.presence.has_commit()) else {

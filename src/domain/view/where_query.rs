@@ -3,12 +3,12 @@
 
 use crate::domain::model::artefact::Repository;
 
-/// Too many commits begin with fewer digits.
+/// A shorter prefix would match too many commits.
 const MIN_HEX_DIGITS: usize = 4;
 const MAX_HEX_DIGITS: usize = 40;
 /// A number with this many digits is more likely the beginning of a commit, which can consist of digits only.
 const MIN_COMMIT_LIKE_DIGITS: usize = 7;
-/// No repository has more pull requests.
+/// A longer number is no pull request: no repository has so many.
 const MAX_PULL_REQUEST_DIGITS: usize = 9;
 
 /// All possible meanings of a word, the likeliest first, and the repository if given.

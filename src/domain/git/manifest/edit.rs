@@ -50,7 +50,7 @@ pub(super) fn compute_edit(
     }
 }
 
-/// The other parts in the scalar of a digest.
+/// The form of the scalar with the digest: the digest alone, `tag@digest`, or a whole image reference.
 enum DigestForm {
     Alone,
     WithTag,
