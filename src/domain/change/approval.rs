@@ -143,7 +143,7 @@ impl ApprovalState {
         if self.approvals.iter().any(|approval| approval.by == *by) {
             return ApprovalOutcome::Duplicate;
         }
-        self.approvals.push(Approval { by: by.clone(), at, platform: platform });
+        self.approvals.push(Approval { by: by.clone(), at, platform });
         ApprovalOutcome::Counted
     }
 

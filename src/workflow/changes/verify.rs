@@ -55,8 +55,7 @@ async fn evaluate_rollout(
     let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
     if place.is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
         // After a start, nothing is decided until the cluster was read, even if the deadline has passed.
-        let Ok(stage) = before.update_deploying(|state| DeployState { trigger_outcome: trigger_outcome, ..state })
-        else {
+        let Ok(stage) = before.update_deploying(|state| DeployState { trigger_outcome, ..state }) else {
             return Ok(None);
         };
         return store_stage_if_changed(ctx, claim, stage, Some(ctx.clock.now() + UNREAD_POLL_INTERVAL)).await;
@@ -75,9 +74,9 @@ async fn evaluate_rollout(
     };
     let now = ctx.clock.now();
     let updated = before.clone().update_deploying(|state| DeployState {
-        trigger_outcome: trigger_outcome,
+        trigger_outcome,
         co_deployed: others,
-        stall_diagnosis: stall_diagnosis,
+        stall_diagnosis,
         built_at: state.built_at.or(built_at),
         seen_at,
         // The image is shown only at the end, so an earlier difference does not cause a write.

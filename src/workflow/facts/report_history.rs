@@ -139,7 +139,7 @@ impl ReportLog {
         if self.message.as_ref().is_none_or(|previous| previous.at <= at) {
             let text = text.chars().take(MAX_MESSAGE_CHARS).collect();
             let (by, commit) = (report.sender.display_name().to_owned(), report.commit.clone());
-            self.message = Some(ControllerMessage { sender: by, outcome: outcome, text, commit, at });
+            self.message = Some(ControllerMessage { sender: by, outcome, text, commit, at });
         }
     }
 

@@ -140,7 +140,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
         3 => Stage::Failed { deploying, at, reason, evidence: FailureEvidence::Workload },
         4 => Stage::Stalled { deploying, at, runs: Some(reason), unread: false },
         5 => Stage::Rejected { at, by, reason },
-        6 => Stage::Errored { at, reason: reason, merging: MergeState::default() },
+        6 => Stage::Errored { at, reason, merging: MergeState::default() },
         _ => Stage::Conflicted { at, files: vec![reason; 40] },
     };
     change
