@@ -25,7 +25,8 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 /// changes.
 const OPEN_STAGES: [&str; 5] = ["awaiting_approval", "merging", "deploying", "failed", "stalled"];
 
-/// The first of [`OPEN_STAGES`], in which a change is in progress.
+/// The number of stages at the beginning of [`OPEN_STAGES`] in which a change is in progress. In the others it is only
+/// observed.
 const ACTIVE_STAGE_COUNT: usize = 3;
 
 #[derive(Clone)]

@@ -1,5 +1,5 @@
-//! Checks the tree against the schema and reports every wrong key, type and choice with its position.
-//! Supports only the part of JSON Schema that the raw types produce.
+//! Checks the tree against the schema and reports every wrong key, type and choice with its position. Supports only the
+//! part of JSON Schema that the types in `file` produce.
 
 use std::collections::BTreeMap;
 
@@ -261,7 +261,7 @@ fn join_quoted<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {
     }
 }
 
-/// The schema's description of a key, in the form of the end of a sentence.
+/// The schema's description of a key, worded as the end of a sentence: it begins in lower case and has no full stop.
 fn describe_key(schema: &Json) -> String {
     let text = schema["description"].as_str().unwrap_or("see the commented example in `config/gantry.yaml`");
     let text = text.replace('\n', " ");

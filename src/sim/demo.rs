@@ -41,7 +41,7 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Builds everything; `origin` is the address of the listener.
+    /// Builds a world and its bot. `origin` is the address of the listener.
     pub async fn build(clock: Clock, pace: Pace, origin: &str) -> Result<Self, DemoError> {
         Self::build_with_config(World::new(clock, pace, origin)?, |configuration| configuration).await
     }

@@ -16,7 +16,7 @@ use super::github::{Author, GitHub, NewCommit};
 use super::manifests;
 use crate::sim::world::{ARTEFACTS, ENVIRONMENTS, GITOPS, PEOPLE, SimArtefact, WorldError};
 
-/// Commits of `checkout`, oldest first. Each environment runs a commit that is one older than in the one below.
+/// Commits of `checkout`, oldest first. Each environment is one commit behind the environment below it.
 const CHECKOUT: [(&str, &str); 6] = [
     ("alice", "Start the checkout"),
     ("bob", "Keep the basket when the session ends"),
@@ -107,8 +107,8 @@ impl HistoryWriter<'_> {
         self.start + SignedDuration::from_hours(24 * i64::try_from(day).unwrap_or_default() + hour)
     }
 
-    /// Commits to the first branch, one a day, and merges each one upwards. With a `lag` of one, each environment is
-    /// one commit behind the one below. With a lag of zero, it has caught up.
+    /// Commits to the first branch, one a day, and merges each one upwards. With a `lag` of 1, each environment is one
+    /// commit behind the environment below it. With 0, all environments run the same code.
     fn write_branch_history(
         &mut self,
         repository: &str,

@@ -24,6 +24,7 @@ pub struct Scheduler {
 struct Queue {
     tasks: BTreeMap<(Timestamp, u64), Task>,
     last_number: u64,
+    /// The due time of the step that is running.
     running_due: Option<Timestamp>,
 }
 

@@ -41,10 +41,10 @@ const LIMITS: &[RatchetLimit] = &[
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";
 
-/// The import rules of `lib.rs`. A file of a module in `of` may import, of the modules below `within`, only that module
-/// and those in `may_import`. Of several rules with the same `within`, the one with the longest module in `of` decides.
-/// A path is judged as it is written and as it resolves through re-exports; both must be allowed. Unit tests keep the
-/// rules, too.
+/// The import rules of `lib.rs`. A rule is about imports of modules below `within`: of these, a file in a module of
+/// `of` may import only that module and the modules in `may_import`. Of several rules with the same `within`, the one
+/// with the longest module in `of` decides. A path is judged as it is written and as it resolves through re-exports;
+/// both must be allowed. Unit tests keep the rules, too.
 const IMPORT_RULES: &[ImportRule] = &[
     ImportRule { of: &["crate::domain", "crate::clock", "crate::http"], within: "crate", may_import: &[] },
     ImportRule { of: &["crate::telemetry"], within: "crate", may_import: &["crate::clock"] },
@@ -224,7 +224,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::changes::open_changes",
         ],
     },
-    // Its type is held by the context.
+    // The context holds a value of its type, so this file does not know the context.
     ImportRule {
         of: &["crate::workflow::changes::open_changes"],
         within: "crate::workflow",
@@ -455,7 +455,7 @@ impl Measurement {
     }
 }
 
-/// The files that count in figures: tests do not. The simulation is not even read.
+/// The files that count in figures. Tests do not count, and the simulation is not read at all.
 fn select_counted_files(code: &Codebase) -> impl Iterator<Item = &SourceFile> {
     code.files.iter().filter(|file| !file.is_test)
 }

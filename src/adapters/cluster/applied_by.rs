@@ -20,7 +20,8 @@ pub(super) fn detect_applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
         let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
         ControllerObject::new("HelmRelease", namespace, annotation("meta.helm.sh/release-name")?)
     };
-    // The older label of Argo CD. Charts set the same label for other purposes, so it is tried last.
+    // The labels that Argo CD uses without tracking ids. Charts set `app.kubernetes.io/instance` for other purposes, so
+    // the labels are tried last.
     let instance = || parse_application(label("argocd.argoproj.io/instance").or(label("app.kubernetes.io/instance"))?);
     let found = flux("Kustomization", "kustomize")
         .or_else(|| flux("HelmRelease", "helm"))
@@ -30,7 +31,7 @@ pub(super) fn detect_applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
     found.map(|object| object.to_reference().into())
 }
 
-/// `checkout`, or `team_checkout` if applications live in other namespaces than Argo CD's own.
+/// `checkout`, or `<namespace>_checkout` for an application outside of Argo CD's own namespace.
 fn parse_application(name: &str) -> Option<ControllerObject> {
     let (namespace, name) = name.split_once('_').unwrap_or(("", name));
     ControllerObject::new("Application", namespace, name)

@@ -1,5 +1,5 @@
-//! The former images of a workload, as far as the cluster keeps its templates: ten by default, whether they worked or
-//! not. Read on demand only, for a rollback for which ledger and Git have no candidate.
+//! The former images of a workload, from the templates that the cluster keeps: ten by default, including those of
+//! failed rollouts. They are read only for a rollback, if neither the ledger nor Git has a candidate.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub async fn fetch_image_history(
     tokio::time::timeout(TIMEOUT, reading).await.unwrap_or_else(|_| Err(ClusterError(describe_timeout(TIMEOUT))))
 }
 
-/// The parts of a workload that identify its templates.
+/// The parts of a workload by which its templates and its current container are found.
 struct WorkloadIdentity {
     uid: String,
     /// Matches the workload's templates as well as its pods.
@@ -121,7 +121,8 @@ fn collect_past_images(
     templates.retain(|template| template.owner_uids.contains(&identity.uid));
     templates.sort_by_key(|template| std::cmp::Reverse((template.revision, template.created_at)));
     let current = find_container(&identity.containers, container, image);
-    // The same container as now: a template from before it was added may have another container with a matching image.
+    // Old templates are searched for the container by its current name: a template from before that container was added
+    // may have another container with a matching image.
     let container = container.or(current.map(|current| &*current.name));
     let mut past: Vec<PastImage> = Vec::new();
     for RevisionTemplate { revision, created_at: created, containers, .. } in templates {

@@ -45,7 +45,7 @@ struct WorkloadCollection {
     workloads: HashMap<Arc<str>, WorkloadEntry>,
 }
 
-/// Whether a namespace can be read.
+/// Whether a kind of workload in a namespace can be read; for a whole namespace, the worst of its kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamespaceReadability {
     Readable { since: Timestamp },
@@ -64,7 +64,7 @@ pub struct WatchHealth {
 }
 
 impl NamespaceReadability {
-    /// Orders by severity, and among equal ones by age.
+    /// Orders by severity. Of two equal states, the older one is greater.
     fn severity_key(&self) -> (u8, Reverse<Timestamp>) {
         match self {
             Self::Readable { since } => (0, Reverse(*since)),
@@ -78,7 +78,7 @@ impl NamespaceReadability {
 struct WorkloadEntry {
     containers: Box<[Container]>,
     state: RolloutState,
-    /// Since when the workload's specification has these images.
+    /// Since when the specification has these images. For a Deployment, the time of the rollout's last progress.
     since: Option<Timestamp>,
     /// Since when the rollout of these images is incomplete; `None` while it is complete.
     incomplete_since: Option<Timestamp>,
@@ -90,8 +90,8 @@ impl WorkloadEntry {
     fn new(kind: WorkloadKind, status: WorkloadStatus, before: Option<&Self>, now: Timestamp) -> Self {
         let same = before.filter(|before| before.containers == status.containers);
         let since = match (before, same) {
-            // The status of a Deployment has this time. For the other kinds, the best source is the last write to the
-            // object.
+            // Only a Deployment records this time in its status. For the other kinds, `status.since` is the time of the
+            // last write to the object, so it counts only if the images have changed.
             (Some(_), Some(same)) if kind != WorkloadKind::Deployment => same.since,
             (Some(before), None) if kind != WorkloadKind::Deployment => {
                 status.since.filter(|since| Some(*since) > before.since).or(Some(now))
@@ -167,7 +167,7 @@ impl ClusterView {
         }))
     }
 
-    /// The objects that applied the workloads of a place that run the artefact's image, and the version of that image.
+    /// The controller objects that applied the place's workloads with this image, and the version of the image.
     pub fn find_appliers(&self, place: &Place, image: &str) -> AppliedWorkload {
         let mut applied = AppliedWorkload::default();
         let namespaces = self.namespaces();
@@ -229,7 +229,7 @@ impl ClusterView {
         watches
     }
 
-    /// Whether all kinds of this place were read since the start, with or without success.
+    /// Whether the first read of each kind of this place has ended, with success or with an error.
     pub fn has_been_read(&self, place: &Place) -> bool {
         self.namespaces().get(&place.namespace).is_some_and(|state| {
             let was_read = |kind| {
@@ -242,7 +242,8 @@ impl ClusterView {
         })
     }
 
-    /// Announces that this kind will be watched. Until the first list it is `NotReadYet`, not missing.
+    /// Announces that this kind will be watched. Until its watch is established, the kind is `NotReadYet`, and none of
+    /// its workloads counts as missing.
     pub fn expect_kind(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.started_at;
         self.update_collection(namespace, kind, |collection| {
@@ -251,7 +252,8 @@ impl ClusterView {
         });
     }
 
-    /// Replaces the list of workloads. Whether the view is readable changes only by [`ClusterView::mark_readable`].
+    /// Replaces the workloads of a kind. Only [`ClusterView::mark_readable`] and `mark_unreadable` change whether the
+    /// kind is readable.
     pub fn replace_workloads(
         &self,
         namespace: &Namespace,
@@ -279,7 +281,7 @@ impl ClusterView {
         });
     }
 
-    /// The watch is established, so the stored state is the cluster's.
+    /// To be called when the watch is established: from then on, the view has the state of the cluster.
     pub fn mark_readable(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.clock.now();
         self.update_collection(namespace, kind, |collection| {

@@ -1,5 +1,5 @@
 //! Lists and watches each namespace and kind in use, and writes the results to the view. Each watch recovers by itself,
-//! for ever. Knows nothing of the reactions to a change.
+//! for ever. It does not react to changes: other parts subscribe to the view.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const PAGE_SIZE: u32 = 100;
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the server keeps a watch open.
 const WATCH_SECONDS: u32 = 290;
-/// A connection that is silent for longer than its watch may last is dead.
+/// The server ends a watch after `WATCH_SECONDS`, so a connection that is silent for longer is dead.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
@@ -129,7 +129,7 @@ impl WorkloadWatch<'_> {
             self.view.mark_readable(self.namespace, K::KIND);
             let started = Instant::now();
             let end = self.apply_events::<K>(pin!(events), &mut version).await;
-            // A watch that ends immediately must not become a busy loop.
+            // A long watch resets the backoff. The pause after a short one prevents a busy loop.
             if started.elapsed() > MAX_BACKOFF {
                 *backoff = MIN_BACKOFF;
             } else if end.is_ok() {
@@ -165,7 +165,8 @@ impl WorkloadWatch<'_> {
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(kube::Error::Api(status)))) if status.code == 410 => return Err(WatchError::Gone),
                 Ok(Some(Err(error))) => return Err(WatchError::Broken(root_cause(&error))),
-                // The server ends every watch after its timeout. The next watch continues from the same version.
+                // The server ended the watch after its timeout, or the connection is dead. The next watch continues
+                // from `version`.
                 Ok(None) | Err(_) => return Ok(()),
             };
             match event {
@@ -247,7 +248,7 @@ mod tests {
         version: u64,
         objects: BTreeMap<String, Value>,
         events: Vec<(u64, Value)>,
-        /// Changes with every event and whenever the streams are ended.
+        /// Changes with every call of [`Fake::set`], so that open streams look for new events and for their end.
         moved: Option<tokio::sync::watch::Sender<u64>>,
         epoch: u64,
         refuse_list: Option<u16>,

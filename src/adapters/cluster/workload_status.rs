@@ -20,7 +20,8 @@ pub struct WorkloadStatus {
     pub containers: Box<[Container]>,
     /// Only `Running`, `RollingOut` or `Degraded`: an observed workload is neither missing nor unreadable.
     pub state: RolloutState,
-    /// Since when the specification has these images, as far as the cluster records it.
+    /// Since when the specification has these images, as far as the cluster records it. For a Deployment, the time of
+    /// the rollout's last progress.
     pub since: Option<Timestamp>,
     /// The controller object that applied the workload, as one string.
     pub applier: Option<Arc<str>>,
@@ -109,7 +110,8 @@ impl WorkloadResource for StatefulSet {
         let one_revision = status.update_revision == status.current_revision;
 
         let new_pods_complete = if on_delete {
-            // `kubectl` rejects `OnDelete`. Here the new version runs once every pod was deleted by a person.
+            // `kubectl rollout status` rejects `OnDelete`. Gantry counts the rollout as complete when people have
+            // deleted every old pod.
             one_revision || updated >= replicas
         } else if rolling.is_some() {
             // A partition that holds back all pods runs nothing new, although `kubectl` calls it complete.

@@ -1,6 +1,5 @@
-//! Responses of GitHub with their `ETag`s. A request with the `ETag` of a response that is still right gets 304, which
-//! does not count against the rate limit. Each client has one token and one cache, so no response reaches another
-//! token.
+//! Responses of GitHub with their `ETag`s. If a cached response is still current, GitHub answers 304, which does not
+//! count against the rate limit. Each client has one token and one cache, so no response reaches another token.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -77,8 +77,8 @@ impl<'a> CommitWalk<'a> {
             }
             let size = if self.pages_fetched == 0 { FIRST_PAGE_SIZE } else { PAGE_SIZE };
             self.pages_fetched += 1;
-            // Not the next page of the list before: it could be full of merged commits. This page begins with the
-            // wanted commit.
+            // This page begins with the wanted commit. The next page of the previous list could be full of merged
+            // commits.
             let path = format!("/repos/{}/commits?sha={sha}&per_page={size}", self.repository);
             let page: Vec<WireCommit> = self.client.fetch_existing(&path).await?;
             for commit in page {
@@ -97,7 +97,8 @@ struct WalkState {
     /// branch.
     rollbacks: Vec<(OpenRollback, bool)>,
     undone: HashSet<ChangeId>,
-    /// Commits behind a promotion that came by a merge. None of the rollbacks among them is open.
+    /// The first parents of a promotion that came by a merge. The walk ends at them, because the promotion has undone
+    /// all earlier rollbacks.
     covered: HashSet<Sha>,
 }
 
@@ -108,7 +109,7 @@ impl WalkState {
         }
     }
 
-    /// Marks the rollbacks that were made on top of this commit. The commit is one of the branch's own.
+    /// Marks the rollbacks on top of this commit as the branch's own. The commit is one of the branch's first parents.
     fn mark_own_rollbacks(&mut self, sha: &Sha) {
         for (rollback, own) in &mut self.rollbacks {
             *own |= rollback.parent == *sha;
@@ -171,9 +172,9 @@ impl Client {
         Ok(state.rollbacks.into_iter().filter(|(_, own)| *own).map(|(rollback, _)| rollback).collect())
     }
 
-    /// The rollback that a merge of `pinned` would bring into a branch at `head` that still has the code the rollback
-    /// removed: a hotfix on an environment that was rolled back brings the rollback along. The first environment has no
-    /// rollbacks, so its commits need no such check.
+    /// Finds a rollback that a merge of `pinned` would carry into a branch at `head`, although the branch still has the
+    /// removed code. For example, a hotfix on top of a rollback in the environment below carries that rollback along.
+    /// The first environment has no rollbacks, so its commits need no such check.
     pub async fn find_carried_rollback(
         &self,
         repository: &Repository,
@@ -283,7 +284,8 @@ impl Client {
     }
 }
 
-/// Scans the second parent of a merge that Gantry did not make: a merged pull request has Gantry's commits behind it.
+/// Scans a merged parent of a merge that Gantry did not make. If a person merged Gantry's pull request, Gantry's own
+/// commits are behind that parent.
 async fn scan_merged_parent(walk: &mut CommitWalk<'_>, state: &mut WalkState, merged: &Sha) -> Result<(), GithubError> {
     let (mut next, mut promoted) = (Some(merged.clone()), false);
     while let Some(sha) = next.take() {

@@ -1,5 +1,6 @@
-//! People on GitHub: the login of an e-mail address, the address of a login, and the members of a team. A login comes
-//! from GitHub's attribution of a commit by a verified address: the address in a commit can be forged.
+//! People on GitHub: the login of an e-mail address, the address of a login, and the members of a team. A login is that
+//! of the account that GitHub shows for a commit, because GitHub verifies the addresses of accounts, and the address in
+//! a commit can be forged.
 
 use serde::Deserialize;
 

@@ -84,7 +84,7 @@ pub enum MergePullRequestOutcome {
     HeadMoved,
     /// Not possible at the moment. The caller must fetch the pull request to learn the reason.
     NotMergeable(String),
-    /// By rules that waiting does not change.
+    /// Refused by rules. Waiting does not help.
     Refused(String),
 }
 

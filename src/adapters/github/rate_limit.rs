@@ -15,7 +15,7 @@ use crate::clock::ticks::{GovernorClock, GovernorInstant};
 /// Half of GitHub's limit: a full bucket plus the refill of the same period must stay below the limit.
 const WRITES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(40).unwrap();
 const WRITES_PER_HOUR: NonZeroU32 = NonZeroU32::new(250).unwrap();
-/// Half of the read limit too. It counts all endpoints together, and responses with status 304 as well.
+/// Half of the read limit too. Gantry counts the requests to all endpoints together, including those that get 304.
 const READS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(450).unwrap();
 const READ_BURST: NonZeroU32 = NonZeroU32::new(400).unwrap();
 
@@ -72,8 +72,8 @@ impl GithubPacer {
     }
 }
 
-/// Limits that must all hold, each with the interval between the turns of waiting callers. Each waiting caller gets a
-/// turn of its own: if a hundred callers returned at the same time, all but one would have to wait again.
+/// Limits that must all hold. Beside each limit is the interval between the turns of two waiting callers. Each waiting
+/// caller gets a turn of its own: if a hundred callers returned at the same time, all but one would have to wait again.
 struct TurnScheduler {
     limits: Vec<(GithubQuotaLimiter, SignedDuration)>,
     clock: Clock,

@@ -10,7 +10,7 @@ use super::request_path::encode_ref;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-/// An annotated tag may point to another tag. Longer chains do not occur in practice.
+/// An annotated tag may point to another annotated tag. Chains of more than four do not occur in practice.
 pub(super) const MAX_TAG_DEPTH: usize = 4;
 const PAGE_SIZE: usize = 100;
 

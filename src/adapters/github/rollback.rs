@@ -75,7 +75,7 @@ impl Client {
         self.commit_tree_reserved(repository, tree, parents, message).await
     }
 
-    /// The same for a write that is already reserved.
+    /// Like [`commit_tree`](Self::commit_tree), for a write that the caller has already reserved.
     pub(super) async fn commit_tree_reserved(
         &self,
         repository: &Repository,

@@ -4,7 +4,8 @@
 /// also excludes dates and numbers: see [`super::Client::find_commit_by_prefix`].
 pub fn extract_sha_candidate(tag: &str) -> Option<&str> {
     let start = tag.bytes().rposition(|byte| !byte.is_ascii_hexdigit()).map_or(0, |index| index + 1);
-    // The byte before `start` may end a multi-byte character, so `start` is always a character boundary.
+    // The character before `start` may have several bytes. `start` follows the last of them, so it is a character
+    // boundary.
     tag.get(start..).filter(|hex| (7..=40).contains(&hex.len()))
 }
 

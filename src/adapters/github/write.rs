@@ -1,4 +1,4 @@
-//! Writes to GitHub: merges and tags. Each write returns its outcome and is never repeated here.
+//! Merges and tags on GitHub. Each write returns its outcome and is never repeated here.
 
 use std::num::NonZeroU32;
 
@@ -50,7 +50,7 @@ impl Client {
         self.merge_into_branch_reserved(repository, branch, head, message).await
     }
 
-    /// The same for a write that is already reserved.
+    /// Like [`merge_into_branch`](Self::merge_into_branch), for a write that the caller has already reserved.
     pub(super) async fn merge_into_branch_reserved(
         &self,
         repository: &Repository,

@@ -98,7 +98,7 @@ fn map_status(phase: &str, health: &str, message: &str) -> ReportStatus {
     match (phase, health) {
         ("Error" | "Failed", _) => failed_status(message, "The sync failed.", classify_failure(message)),
         ("Succeeded", "Healthy") => ReportStatus::Succeeded,
-        // The operation's message describes its success.
+        // The operation's message describes its success, so it is not the reason of the failure.
         ("Succeeded", "Degraded") => {
             failed_status("", "The sync succeeded, but the application is degraded.", FailureEvidence::HealthReport)
         }

@@ -11,7 +11,7 @@ pub enum ReportDisposition {
     Unmapped,
     /// A report that says nothing about any artefact.
     Noise,
-    /// A GitHub event that wakes a check: a review, a check, a build.
+    /// A GitHub event about a pull request, a review, a check or a build.
     Notice,
     /// Of a kind that Gantry does not use.
     Ignored,

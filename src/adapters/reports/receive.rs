@@ -23,7 +23,8 @@ use crate::adapters::reports::generic;
 use crate::domain::model::environment::EnvironmentName;
 use crate::http::{catch_panic, read_body, refuse_request};
 
-/// Stores a webhook, once. `false`: it could not be stored, so the sender must send it again.
+/// Stores a webhook. A repeated webhook has no effect. `false`: it could not be stored, so the sender must send it
+/// again.
 pub type StoreWebhook = Arc<dyn Fn(ParsedWebhook) -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// Finds the environment with a name or alias.
@@ -105,7 +106,8 @@ async fn receive_github(State(receiver): ReceiverState, request: Request) -> Res
 }
 
 impl WebhookReceiver {
-    /// Counts webhooks that are not stored. A stored webhook is counted later, when it is handled.
+    /// Counts the webhooks that do not reach the inbox. (An unreadable one is stored as an unmapped report instead.) A
+    /// webhook in the inbox is counted later, when it is handled.
     async fn count_disposition(&self, sender: ReportSender, receiving: impl Future<Output = Response>) -> Response {
         let response = receiving.await;
         let disposition = match response.status() {

@@ -33,7 +33,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const ACK_TIMEOUT: Duration = Duration::from_secs(2);
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Requests that are handled at the same time; more wait in the socket.
+/// The maximum number of requests that are handled at the same time. Further requests wait in the socket.
 const MAX_CONCURRENT_REQUESTS: usize = 64;
 
 /// A connection that ends earlier and brought no request counts as a failure, like one that could not be opened.

@@ -256,6 +256,7 @@ impl Operation for AdvanceChange {
         .bind(write_body::<StoredChange>((**change).clone())?)
         .bind(change.id.to_string())
         .bind(self.fence.0)
+        // `waits`: the change waits for people, and nothing is due before the next reminder to them.
         .bind(
             change
                 .stage

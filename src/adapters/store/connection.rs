@@ -9,7 +9,7 @@ pub(super) fn open_connection(options: &SqliteConnectOptions) -> BoxFuture<'_, R
     Box::pin(options.connect())
 }
 
-/// The last connection to close folds the log into the file.
+/// The last connection to close folds the write-ahead log into the database file.
 pub(super) async fn close_connection(connection: SqliteConnection) {
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the database did not close cleanly; its log is read at the next start");

@@ -180,7 +180,8 @@ impl Store {
                 })
             })
             .collect();
-        // A comparison that lists the commit shows where it is, even if its base is not one of `commits`.
+        // A comparison that lists the commit shows where it is, even if its base is not one of `commits`. The distances
+        // of these pairs are placeholders.
         pairs.extend(listing.into_iter().filter_map(|(base, head)| {
             let (base, head) = (base.parse().ok()?, head.parse().ok()?);
             Some(CommitPair { base, head, ahead_by: 1, behind_by: 1, is_complete: false, lists_sought: true })

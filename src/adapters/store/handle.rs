@@ -63,7 +63,7 @@ impl Store {
         self.0.panicked.cancelled().await;
     }
 
-    /// Finishes the queued writes, folds the log into the file and releases the lock.
+    /// Finishes the queued writes, folds the write-ahead log into the database file and releases the process lock.
     pub async fn close(&self) {
         self.0.readers.close().await;
         self.0.closing.cancel();

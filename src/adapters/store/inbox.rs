@@ -42,7 +42,7 @@ impl InboxOrigin {
 /// The inbox has two queues, so that commands do not wait behind a burst of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboxQueue {
-    /// Handled one at a time, because an answer may need slow services.
+    /// Each has a task of its own, because an answer may need slow services.
     Requests,
     /// Handled in groups, without requests to other services.
     Webhooks,

@@ -187,7 +187,7 @@ impl LedgerEntryRow {
     }
 }
 
-/// An event, and for the begin of a change also the change in its current state.
+/// An event. If a change began, or an artefact moved with a change, also that change in its current state.
 #[derive(Clone, Debug)]
 pub struct NumberedEntry {
     pub number: LedgerPosition,

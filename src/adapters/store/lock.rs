@@ -15,7 +15,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::ids::LockId;
 use crate::domain::rules::lock::Lock;
 
-/// The interval after which the owner of a lock is asked about it, again and again.
+/// The interval between the reminders to the owner of a lock.
 const REMIND_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(sqlx::FromRow)]

@@ -22,7 +22,7 @@ pub struct Backlog {
     pub outbox: QueueDepth,
 }
 
-/// Outstanding work; tests poll it until everything is zero.
+/// Outstanding work. Tests poll it to learn when the bot has nothing left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutstandingWork {
     pub inbox: u64,
@@ -47,7 +47,7 @@ impl Store {
                     (SELECT MIN(due_at) FROM change WHERE NOT waits OR due_at <= $1),
                     (SELECT MIN(nudge_at) FROM lock WHERE nudge_at <= $1 AND (until IS NULL OR until > $1))",
         )
-        // A reminder of tomorrow is not outstanding work.
+        // A reminder of a lock that is due later than now is not outstanding work.
         .bind(to_micros(self.0.clock.now()))
         .fetch_one(&self.0.readers)
         .await?;

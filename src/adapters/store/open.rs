@@ -45,7 +45,7 @@ impl Store {
             ))
         };
         // SQLite would create a file that everyone can read, and gives its log the same permissions. If the file cannot
-        // be created here, `connect` reports the error.
+        // be created here, `open_connection` reports the error.
         drop(File::options().append(true).create(true).mode(0o600).open(options.get_filename()));
         let mut connection = open_connection(&options).await.map_err(|error| cannot_open(&error))?;
         check_sqlite_version(&mut connection).await?;

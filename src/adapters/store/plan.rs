@@ -34,7 +34,7 @@ pub struct ShownPlan {
 }
 
 impl Store {
-    /// A shown plan, unless it was used or has expired.
+    /// A shown plan that was not used. The caller checks whether it has expired.
     pub async fn find_shown_plan(&self, id: ChangeId) -> Result<Option<ShownPlan>, StoreError> {
         let row: Option<(String, String, i64)> = sqlx::query_as("SELECT person, body, made_at FROM plan WHERE id = $1")
             .bind(id.to_string())

@@ -1,4 +1,4 @@
-//! Checks whether a database can be used, without side effects: it creates, migrates and leaves nothing.
+//! Checks whether a database can be used, without side effects: nothing is created, migrated or left behind.
 
 use std::io::Write;
 use std::path::Path;

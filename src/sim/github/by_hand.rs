@@ -1,5 +1,5 @@
 //! The actions of people on GitHub's own pages, as methods for the world and for tests: pull requests, reviews, rules,
-//! teams. Every refusal has a sentence.
+//! teams. The error of a refused action is a sentence.
 
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ impl GitHub {
         })
     }
 
-    /// A force push by hand.
+    /// Moves a branch to any commit, as a force push by a person does.
     pub fn point_branch(&self, repository: &str, branch: &str, commit: &Sha) -> Result<(), WriteError> {
         self.write(repository, DEFAULT_LOGIN, |repo| {
             let full_name = format!("refs/heads/{branch}");

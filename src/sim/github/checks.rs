@@ -56,7 +56,8 @@ impl Checks {
         self.runs(commit).iter().any(|run| run.conclusion.as_deref() == Some("failure"))
     }
 
-    /// CI failed for this commit until its checks are set anew. Returns the names of the failed checks.
+    /// Makes all checks of the commit fail until they are set again. A commit without checks gets the failed check
+    /// `build`. Returns the names of the failed checks.
     pub(super) fn turn_red(&mut self, commit: Oid, now: Timestamp) -> Vec<String> {
         let mut names: Vec<String> = self.runs(commit).iter().map(|run| run.name.clone()).collect();
         if names.is_empty() {

@@ -145,7 +145,8 @@ fn hunks(patch: &Patch<'_>) -> Result<Option<String>, git2::Error> {
         text.extend_from_slice(header.header());
         for line in 0..lines {
             let line = patch.line_in_hunk(hunk, line)?;
-            // The three markers of a missing newline have their whole text as content.
+            // The other origins mark a missing newline at the end of a file. Their content is the whole line of the
+            // patch.
             if matches!(line.origin(), ' ' | '+' | '-') {
                 text.extend_from_slice(line.origin().encode_utf8(&mut [0; 4]).as_bytes());
             }

@@ -63,7 +63,7 @@ impl GitHub {
         lock(&self.0.costs).by_request.clone()
     }
 
-    /// Counts a request and returns the number of requests in this hour.
+    /// Records a request and returns the usage of this hour. `counts`: the rate limit counts the request.
     pub(super) fn count_request(&self, request: String, counts: bool) -> HourlyUsage {
         let mut costs = self.costs_now();
         *costs.by_request.entry(request).or_default() += Cost { requests: 1, free: u64::from(!counts) };

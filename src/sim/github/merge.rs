@@ -1,5 +1,5 @@
-//! Merges two commits with the result of `git merge-tree`. libgit2 merges the lines of a file. This file pairs renamed
-//! files, because libgit2 does not detect directory renames and computes similarity differently from Git.
+//! Merges two commits with the same result as `git merge-tree`. libgit2 merges the lines of a file. This file pairs
+//! renamed files, because libgit2 does not detect directory renames and computes similarity differently from Git.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,7 +169,8 @@ impl Merge<'_> {
                 self.theirs.get(path).copied(),
             ),
             (Some(ours), Some(theirs)) => {
-                // Both sides moved the file. Different targets are a conflict. The same target is decided there.
+                // Both sides moved the file. Two different targets are a conflict. A common target is merged when its
+                // own path is decided.
                 let same = ours == theirs;
                 Ok((if same { None } else { self.base_entry(path) }, same))
             }
@@ -190,8 +191,8 @@ impl Merge<'_> {
         let renames = [(ours, &self.their_renames, self.theirs), (theirs, &self.our_renames, self.ours)];
         for (side, (source, other_renames, other)) in renames.into_iter().enumerate() {
             let Some(source) = source else { continue };
-            // The other side's file at the source belongs to the target. If the other side deleted or moved that file,
-            // the conflict is reported at the source.
+            // The other side still has the file at the source, so that version is merged into the target. If the other
+            // side deleted or moved the file, the conflict is reported at the source.
             let (Some(moved), Some(unmoved)) = (sides[side], other.get(source).copied()) else { continue };
             if other_renames.target_of(source).is_some() {
                 continue;

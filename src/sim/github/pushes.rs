@@ -96,7 +96,7 @@ impl GitHub {
         })
     }
 
-    /// An annotated tag.
+    /// Creates an annotated tag.
     pub fn tag(&self, repository: &str, name: &str, commit: &Sha, message: &str) -> Result<(), WriteError> {
         let tagger = signature(&routes::bot(), self.0.clock.now())?;
         self.write(repository, routes::BOT, |repo| {

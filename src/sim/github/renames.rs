@@ -40,8 +40,9 @@ impl Renames {
 }
 
 impl Repo {
-    /// The files that `side` moved. Of the files that are not equal byte for byte, only two kinds are compared: files
-    /// that the other side changed, and files that show where a directory went to which the other side added files.
+    /// The files that `side` moved. A moved file with the same content is always found. A moved file with other content
+    /// is searched for in two cases: the other side changed it too, or it shows the new place of a directory to which
+    /// the other side added files.
     pub(super) fn renames(&self, base: &Files, side: &Files, other: &Files) -> Result<Renames, git2::Error> {
         let empty = Oid::hash_object(git2::ObjectType::Blob, &[])?;
         let missing_files = |from: &Files, to: &Files| -> Vec<(String, Entry)> {
@@ -190,7 +191,7 @@ fn pieces(text: &[u8]) -> HashMap<Vec<u8>, usize> {
     pieces
 }
 
-/// The directories that one side of a merge removed while the other side added files to them.
+/// The directories that one side of a merge removed, and those of them to which the other side added files.
 struct RemovedDirectories {
     removed: BTreeSet<String>,
     /// Those into which the other side directly put a file. The directories below them matter too.

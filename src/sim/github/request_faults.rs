@@ -1,5 +1,5 @@
-//! Faults of single requests to GitHub: another answer, before or after the effect, or a pause.
-//! The named faults are for people. These are for tests, which need every status that GitHub has.
+//! Faults of single requests to GitHub: another answer, before or after the effect, or a pause. The faults in
+//! `sim::faults` are for people. These are for tests, which need every status that GitHub has.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

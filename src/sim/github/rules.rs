@@ -1,4 +1,4 @@
-//! The rules of branches, the permissions in a repository, and the obstacles that rules set to a pull request.
+//! The rules of branches, the permissions in a repository, and the obstacles to the merge of a pull request.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Rules {
     pub required_reviews: u32,
     /// Names of check runs or contexts of statuses.
     pub required_checks: Vec<String>,
-    /// The head must contain the branch.
+    /// The head of a pull request must contain the branch's head.
     pub strict: bool,
     /// Direct pushes and merges are refused. A pull request may still be merged.
     pub protected_from_pushes: bool,
@@ -47,7 +47,7 @@ pub(super) fn not_authorized() -> String {
     format!("You're not authorized to push to this branch. {PROTECTED_BRANCH_HELP}")
 }
 
-/// GitHub's answer to a push to such a branch. It gives one reason after another.
+/// GitHub's answer to a push to such a branch. It has two reasons, one after the other.
 pub(super) fn push_refused_message(force: bool) -> String {
     let act = if force { "force-push to" } else { "update" };
     format!("{} Cannot {act} this protected branch", not_authorized())

@@ -1,4 +1,4 @@
-// Ties the page together: what is shown, who looks at it, and what is fetched again when something changed.
+// Connects the parts of the page: the selected person and channel, the drawing, and the requests after each change.
 
 import { blocks } from "./blocks.js";
 import { composer } from "./composer.js";
@@ -19,7 +19,7 @@ const DIRECT = "@gantry";
 const remember = (key, value) => {
   try {
     sessionStorage.setItem(key, value);
-  } catch { /* then a reload starts afresh */ }
+  } catch { /* Without storage, a reload starts with the defaults. */ }
 };
 const recall = (key) => {
   try {
@@ -29,7 +29,7 @@ const recall = (key) => {
   }
 };
 
-// One tab is one person: sessionStorage, so that two tabs can be two people.
+// In sessionStorage, so that each tab can be another person.
 const shown = { me: recall("me"), channel: recall("channel"), tab: "messages", thread: null, repository: null };
 const messages = new Map();
 const acknowledgements = [];
@@ -86,7 +86,7 @@ function channelRow() {
   };
 }
 
-/** Who reads the end goes on reading the end, whatever comes and however the window changes. */
+/** Keeps the list scrolled to its end, if it is there, when messages arrive or the window changes its size. */
 function stayAtEnd() {
   const scroller = byId("scroller");
   let atEnd = true;
@@ -148,9 +148,9 @@ async function drawHome(again = false) {
   root.removeAttribute("aria-busy");
 }
 
-// ---- what a person does ----
+// ---- actions of the person ----
 
-/** Where there is room for only one of the two, which one is shown. */
+/** Selects the pane that a narrow window shows: the chat or the live view. */
 function showPane(name) {
   document.body.dataset.pane = name;
   for (const other of ["chat", "live"]) byId(`show-${other}`).setAttribute("aria-pressed", String(other === name));
@@ -202,7 +202,7 @@ function jump({ channel, id }) {
   node?.classList.add("changed");
 }
 
-/** Runs what talks to the control API, and shows its sentence when it fails. */
+/** Runs a function that calls the control API, and shows the sentence of its error. */
 async function attempt(work) {
   try {
     await work();
@@ -241,9 +241,9 @@ const send = (text) => attempt(async () => {
   drawChannel({ jumpToEnd: true });
 });
 
-/** The acknowledgement is an answer too; where the channel's messages do not hold it, it is kept here. */
+/** Keeps the text of an acknowledgement, unless a new message of the channel already shows it. */
 function acknowledge(answer, known, { me, channel }) {
-  // A command that failed is told of by Slackbot, among the messages.
+  // For a failed command, a message of Slackbot gives the reason.
   if (answer?.status !== 200) return;
   let body = answer.body;
   try {
@@ -265,7 +265,7 @@ const answerInThread = (text) => attempt(async () => {
   drawChannel();
 });
 
-// ---- what is fetched ----
+// ---- requests ----
 
 const fetchMessages = coalesced(async () => {
   const me = shown.me;
@@ -276,11 +276,11 @@ const fetchMessages = coalesced(async () => {
   tickBegun(found.flatMap(([, answer]) => answer.messages));
 });
 
-// The card of a promotion: whatever was refused has none, and a rollback's begins otherwise.
+// The first line of a promotion's card. A refused promotion has no card, and the card of a rollback begins differently.
 const PROMOTION = /^\*[^*]+\* `[^`]+`(?:: | for )/;
 const ASKED = /asked by <@(\w+)> · .* · change `(\w+)`/;
 
-/** Ticks off what this person has begun since the page was opened, by whatever command or button. */
+/** Ticks off the promotions that this person has begun since the page was opened, by a command or a button. */
 function tickBegun(all) {
   for (const message of all.filter((each) => each.user === BOT.name && PROMOTION.test(each.text))) {
     const [, by, change] = ASKED.exec(JSON.stringify(message.blocks)) ?? [];
@@ -315,7 +315,7 @@ async function changed(what) {
     }
     if (what === "state" || what === "builds" || what === "git") await refreshState();
     if (what === "git") await refreshGraph();
-  } catch { /* the line will be seen as lost, and all is fetched again when it stands */ }
+  } catch { /* The stream reports the lost connection, and everything is fetched again when it is back. */ }
 }
 
 async function everything() {
@@ -346,7 +346,7 @@ function begin() {
   ]);
   byId("push").addEventListener("click", push);
   byId("crash").addEventListener("click", () => attempt(async () => {
-    // Once is what the button says: pressed again, it is armed already.
+    // The button promises one crash, so a second click arms no second fault.
     if (!live.crashIsArmed()) await controlApi.fault({ fault: "crash_loop" });
     mark("break");
     await refreshState();

@@ -1,4 +1,4 @@
-// Block Kit, drawn as Slack draws it. What a press of a button does is the caller's: `ctx.press(element, label)`.
+// Draws Block Kit as Slack does. A click on a button calls the caller's `ctx.press(element, label)`.
 
 import { h } from "./dom.js";
 import { input } from "./inputs.js";
@@ -70,7 +70,7 @@ function image(item, kind) {
   try {
     const url = new URL(item.image_url, location.href);
     here = url.origin === location.origin || url.protocol === "data:";
-  } catch { /* a broken address is treated as a foreign one */ }
+  } catch { /* An invalid address counts as one of another origin. */ }
   return here ? h("img", { class: kind, src: item.image_url, alt }) : h("span", { class: `${kind} picture-away`, role: "img", "aria-label": alt }, alt);
 }
 

@@ -1,4 +1,4 @@
-// The box one writes in: Enter sends, `/` and `@` offer what can be typed, arrow up brings the last line back.
+// The input box: Enter sends, `/` and `@` open a menu of commands and names, arrow up restores the last text.
 
 import { h, icon } from "./dom.js";
 
@@ -55,7 +55,7 @@ export function composer(root, { label, offers, send, slash = true }) {
   function grow() {
     button.disabled = box.value.trim() === "";
     box.style.setProperty("height", "auto");
-    // Not yet laid out (hidden): a height of 0 would stay.
+    // A hidden box has the height 0, which would stay after it is shown.
     if (box.scrollHeight > 0) box.style.setProperty("height", `${Math.min(box.scrollHeight, 160)}px`);
   }
 

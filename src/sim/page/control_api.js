@@ -1,5 +1,5 @@
-// The only way out of this page: the demo's control API (`/sim/*`). An answer that is not a yes becomes an Error whose
-// message is the sentence to show.
+// Calls the demo's control API (`/sim/*`). All requests of the page except its event stream are in this file. A failed
+// call throws an Error with the sentence to show.
 
 async function call(path, options) {
   let response;
@@ -12,7 +12,7 @@ async function call(path, options) {
   let answer = text;
   try {
     answer = text === "" ? null : JSON.parse(text);
-  } catch { /* a plain sentence */ }
+  } catch { /* The answer is plain text. */ }
   if (!response.ok) throw new Error(sentence(answer) ?? `The demo answered ${response.status} to ${path}.`);
   return answer;
 }
@@ -29,9 +29,9 @@ export const controlApi = {
   world: () => read("/sim/page/world"),
   graph: (repository) => read("/sim/page/graph", { repository }),
   state: () => read("/sim/state"),
-  // The person matters for `@gantry`, where each has a conversation of their own, and for the modals before them.
+  // The answer depends on the person: each has their own direct channel `@gantry`, and their own open modals.
   messages: (channel, user) => read("/sim/messages", { channel, user }).then((answer) => ({ messages: answer?.messages ?? [], views: answer?.views ?? [] })),
-  // Looking at it opens it; whoever has it open looks again.
+  // Without `open`, the request opens the Home. With `open`, it only reads it again.
   home: (user, open) => read("/sim/home", open ? { user, open } : { user }),
   command: (user, channel, text) => post("/sim/command", { user, channel, text }),
   say: (user, channel, text, thread) => post("/sim/say", thread ? { user, channel, text, thread } : { user, channel, text }),

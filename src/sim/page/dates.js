@@ -1,4 +1,4 @@
-// Dates as Slack writes them in `<!date^unix^format|fallback>`. Pure: the present and the time zone are given.
+// Formats dates as Slack does in `<!date^unix^format|fallback>`. The caller gives the current time and the time zone.
 
 const DAY = 86_400;
 
@@ -28,7 +28,7 @@ function dayNumber(unix, options) {
 
 const MONTHS = { January: 1, February: 2, March: 3, April: 4, May: 5, June: 6, July: 7, August: 8, September: 9, October: 10, November: 11, December: 12 };
 
-/** "3 minutes ago", "in 2 hours": the one largest unit, as Slack does it. */
+/** "3 minutes ago", "in 2 hours": only the largest unit, as in Slack. */
 export function ago(unix, now) {
   const seconds = Math.round(now - unix);
   const size = Math.abs(seconds);
@@ -45,13 +45,13 @@ export function clockTime(unix, options = {}) {
   return `${p.hour}:${p.minute}${p.dayPeriod ? ` ${p.dayPeriod}` : ""}`;
 }
 
-/** Today, Yesterday or the long date: what stands on the line between two days. */
+/** The text between the messages of two days: Today, Yesterday or the long date. */
 export function dayLabel(unix, now, options = {}) {
   const text = formatDate(unix, "{date_long_pretty}", now, options);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Fills a Slack date format. A token that nobody knows stays as it stands. */
+/** Fills a Slack date format. An unknown token stays unchanged. */
 export function formatDate(unix, format, now, options = {}) {
   const p = parts(unix, options);
   const short = p.month.slice(0, 3);

@@ -6,8 +6,8 @@ import { values } from "./inputs.js";
 import { plainText, textObject } from "./text.js";
 
 /**
- * A modal form. `submit(form)` may throw: its sentence is then shown in the dialog, which stays. Resolves to true when
- * it was submitted, to false when it was closed.
+ * A modal form. If `submit(form)` throws, the dialog stays open and shows the error. Resolves to true when the form is
+ * submitted, and to false when it is closed.
  */
 export function form({ title, body, yes = "OK", no = "Cancel", style = "primary", submit = () => {} }) {
   return new Promise((resolve) => {
@@ -40,7 +40,7 @@ export function form({ title, body, yes = "OK", no = "Cancel", style = "primary"
   });
 }
 
-/** The confirm object of a Block Kit element, with its own words. */
+/** The confirm dialog of a Block Kit element, with the texts of its `confirm` object. */
 export function confirmDialog(confirm, world) {
   return form({
     title: plainText(confirm.title?.text ?? "Are you sure?"),

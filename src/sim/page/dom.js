@@ -23,7 +23,7 @@ export function svg(tag, props, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
-/** An icon of the sheet in index.html, hidden from screen readers: the words stand beside it. */
+/** An icon from the SVG sheet in index.html. It is hidden from screen readers, because a text is beside it. */
 export function icon(name) {
   return svg("svg", { class: "icon", "aria-hidden": "true", focusable: "false" }, svg("use", { href: `#i-${name}` }));
 }

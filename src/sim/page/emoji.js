@@ -21,7 +21,7 @@ const CODES = {
   herb: "🌿", seedling: "🌱", evergreen_tree: "🌲", ladder: "🪜", busts_in_silhouette: "👥", bust_in_silhouette: "👤", zzz: "💤",
 };
 
-/** The character of a shortcode written without its colons; undefined when we do not know it. */
+/** The character of a shortcode written without its colons; undefined if it is unknown. */
 export function emoji(name) {
   return Object.hasOwn(CODES, name) ? CODES[name] : undefined;
 }

@@ -1,10 +1,10 @@
-// Where each commit of a Git graph stands and which lines join them. Pure: the drawing is in graphview.js.
+// The layout of a Git graph: the row and lane of each commit, and the lines between them. graphview.js draws it.
 
 /**
  * `commits` newest first, each with `sha`, `parents`, `refs`; `ladder` the environments' branches, lowest first.
  * Each rung's branch keeps a lane of its own, from left to right: the commits that its first-parent line does not
- * share with a rung below. Whatever else there is (topic branches) takes free lanes to the right of them.
- * A `colour` is the number of the rung, so that a branch has the same one whichever lanes are there.
+ * share with a rung below. Other branches (topic branches) take free lanes to the right of them.
+ * A `colour` is the number of the rung, so that a branch keeps its colour when the lanes change.
  */
 export function layout(commits, ladder = []) {
   const rowOf = new Map(commits.map((commit, row) => [commit.sha, row]));
@@ -35,7 +35,7 @@ export function layout(commits, ladder = []) {
   for (const { parents, row, lane } of rows) {
     parents.forEach((parent, nth) => {
       const to = rowOf.get(parent);
-      // A parent older than the list: its line leaves at the lower edge.
+      // The parent is older than the list, so its line ends at the lower edge.
       if (to === undefined) edges.push({ from: { row, lane }, to: { row: commits.length, lane }, colour: colours[lane], merge: nth > 0, cut: true });
       else {
         const target = laneOf.get(parent);
@@ -46,7 +46,7 @@ export function layout(commits, ladder = []) {
   return { rows, edges, lanes: Math.max(1, colours.length) };
 }
 
-/** The rows down to which the lane of a new line is taken: its own commits, and the one it sprang from. */
+/** The rows that a new line's lane takes: those of its own commits, down to the commit from which it branched. */
 function firstLine(commit, commits, rowOf, laneOf) {
   const reached = [];
   for (let at = commit; at; at = commits[rowOf.get(at.parents[0])]) {

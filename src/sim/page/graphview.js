@@ -1,4 +1,4 @@
-// Draws the layout of graph.js: lanes as SVG at the left, one row of words for each commit beside them.
+// Draws the layout of graph.js: lanes as SVG on the left, and a row of text for each commit.
 
 import { ago } from "./dates.js";
 import { h, icon, svg } from "./dom.js";
@@ -26,7 +26,7 @@ function path({ from, to, merge, cut }, height) {
   const [x1, y1, x2, y2] = [x(from.lane), y(from.row), x(to.lane), cut ? height : y(to.row)];
   if (x1 === x2) return `M${x1} ${y1}V${y2}`;
   const bend = Math.min(y2 - y1, ROW * 1.4);
-  // A topic branch is reached in its own lane; a branch leaves the one it sprang from at the last moment.
+  // A line to a lane on the right bends at its start. The first parent on the left is reached by a bend at the end.
   if (x1 < x2) return `M${x1} ${y1}C${x1} ${y1 + bend * 0.6} ${x2} ${y1 + bend * 0.4} ${x2} ${y1 + bend}V${y2}`;
   if (!merge) return `M${x1} ${y1}V${y2 - bend}C${x1} ${y2 - bend * 0.4} ${x2} ${y2 - bend * 0.6} ${x2} ${y2}`;
   // A merge from a rung below runs between the two lanes, so that it hides neither line.

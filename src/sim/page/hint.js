@@ -1,4 +1,4 @@
-// Four things to try, for somebody who sees the page for the first time. Each is ticked off when it was done.
+// Four suggestions for a new visitor. Each is ticked off when it is done.
 
 import { byId, h, icon } from "./dom.js";
 
@@ -18,7 +18,7 @@ export function hint(steps) {
   const keep = () => {
     try {
       localStorage.setItem(KEY, JSON.stringify([...done]));
-    } catch { /* then it is shown again, which hurts nobody */ }
+    } catch { /* Without storage, the hint is shown again after a reload. */ }
   };
   const paint = () => {
     const root = byId("hint");

@@ -1,4 +1,4 @@
-// The inputs of a modal's `input` blocks, and how their values are read in the shape of Slack's `view.state.values`.
+// The inputs of a modal's `input` blocks, and their values in the form of Slack's `view.state.values`.
 
 import { h } from "./dom.js";
 import { plainText } from "./text.js";

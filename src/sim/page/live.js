@@ -1,4 +1,5 @@
-// The live view: what runs where, what is being built, open pull requests, and the Git graph. It reads the truth, never the bot's words.
+// The live view: running versions, builds, open pull requests, and the Git graph. Its data comes from the simulated
+// services, never from the bot's messages.
 
 import { byId, h, reconcile } from "./dom.js";
 import { drawGraph } from "./graphview.js";
@@ -76,7 +77,7 @@ export function liveView({ pick }) {
     sayCrash(armed, armed ? "Armed: what rolls out next crashes." : "It has struck. Wait for Gantry’s word.");
   }
 
-  /** The fault that is not meant for one artefact or environment alone. */
+  /** Whether the crash fault is armed for all artefacts and environments. */
   const crashIsArmed = () => (truth?.armed ?? []).some((armed) => armed.fault === "crash_loop" && !armed.artefact && !armed.environment);
 
   function drawPulls() {
@@ -95,7 +96,7 @@ export function liveView({ pick }) {
       world = next;
       build();
       if (truth) this.truth(truth);
-      // Another demo may have come in the place of the one in which it was armed.
+      // After a reconnect, the demo may be a new one, in which no fault is armed.
       sayCrash(false, "then push or promote something");
     },
     truth(next) {
@@ -139,7 +140,7 @@ function workloadCell(environment, artefact, pick) {
       if (look === before) return;
       const state = workload ? workload.state : "absent";
       const version = workload?.version ?? "";
-      // The end of a tag tells versions apart; its beginning is what may be cut.
+      // The end of a tag distinguishes versions, so only the beginning may be cut.
       const cut = version.length > 9 ? version.length - 8 : 0;
       if (before && node.dataset.version !== version) {
         node.classList.remove("arrived");

@@ -1,4 +1,4 @@
-// The standard Markdown of Slack's `markdown` block, into the same tree as mrkdwn.js. Pure.
+// Parses the standard Markdown of Slack's `markdown` block into the same tree as mrkdwn.js.
 
 import { emoji } from "./emoji.js";
 import { safeUrl } from "./mrkdwn.js";

@@ -1,4 +1,4 @@
-// The messages of a channel or a thread, as Slack shows them: grouped, dated, private ones marked, edits in place.
+// The messages of a channel or a thread, as Slack shows them: grouped, with dates, private ones marked, edits in place.
 
 import { body } from "./blocks.js";
 import { ago, clockTime, dayLabel } from "./dates.js";
@@ -14,7 +14,7 @@ export function avatar(name, kind = "") {
   return h("span", { class: `avatar shade-${shade} ${kind}`, "aria-hidden": "true" }, name.charAt(0).toUpperCase());
 }
 
-/** Replies by the message they answer. */
+/** The replies, by the id of the message that began the thread. */
 export function threads(messages) {
   const found = new Map();
   for (const message of messages) {
@@ -67,7 +67,7 @@ function draw({ message, together, replies }, old, ctx) {
     ctx.openThread && !message.only_to ? h("div", { class: "hover" }, h("button", { type: "button", class: "quiet", title: "Reply in thread", "aria-label": "Reply in thread", onclick: () => ctx.openThread(message.id) }, icon("thread"))) : null);
 }
 
-/** A file of ours opens in a tab of its own; one from elsewhere is only named. */
+/** A file of this demo opens in a new tab. Of any other file, only the name is shown. */
 function fileCard(file, ctx) {
   const name = file.title || file.name || "file";
   const url = file.permalink ?? file.url_private;

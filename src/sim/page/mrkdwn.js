@@ -1,4 +1,4 @@
-// Slack's mrkdwn as a tree of plain objects. Pure: no DOM, no names of people, so that it can be tested anywhere.
+// Parses Slack's mrkdwn into a tree of plain objects. It uses no DOM, so that it can be tested without a browser.
 
 import { emoji } from "./emoji.js";
 
@@ -10,12 +10,12 @@ export function unescape(text) {
   return text.replace(/&(amp|lt|gt);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">" })[name]);
 }
 
-/** Text that may hold emoji and line breaks but no formatting: `plain_text`, and what stands inside labels. */
+/** Text with emoji and line breaks, and without formatting: `plain_text` objects and labels. */
 export function plain(text) {
   return inline(text, { formatted: false }, 0);
 }
 
-/** The whole of mrkdwn. `names` are people who may be written `@name` by hand. */
+/** Parses a whole text. `names` are the people that `@name` may mention. */
 export function parse(text, { names = new Set() } = {}) {
   const nodes = [];
   const fence = /```\n?([\s\S]*?)\n?```/g;
@@ -107,7 +107,7 @@ function formatted(text, i, options, depth) {
   return end ? [{ type: kind, children: inline(text.slice(i + 1, end), options, depth + 1) }, end - i + 1] : null;
 }
 
-/** Where the mark at `start` is closed, on the same line and outside of code and links; 0 when nowhere. */
+/** The index at which the mark at `start` is closed, on the same line and outside of code and links; 0 if it is not. */
 function closing(text, start, ch) {
   if (/[\s]/.test(text[start + 1] ?? " ") || text[start + 1] === ch) return 0;
   for (let j = start + 1; j < text.length && text[j] !== "\n"; j += 1) {
@@ -122,7 +122,7 @@ function closing(text, start, ch) {
   return 0;
 }
 
-/** `<...>`: a link, a mention, a date. What is none of these is shown as it stands. */
+/** `<...>`: a link, a mention or a date. Any other text in angle brackets is shown unchanged. */
 function angle(text, i) {
   const match = /^<([^<>\n]{1,4000})>/.exec(text.slice(i, i + 4002));
   if (!match) return null;
@@ -148,7 +148,7 @@ function reference(body) {
   return null;
 }
 
-/** Only what a message may lead to; `javascript:` and its kin are not links. */
+/** The text, if it is a URL that a message may link to. `javascript:` and similar URLs are not. */
 export function safeUrl(text) {
   return /^(https?:\/\/|mailto:)[^\s]+$/i.test(text) ? text : null;
 }

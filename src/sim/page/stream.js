@@ -1,8 +1,8 @@
-// Listens to what changed in the demo, and says when the demo is gone. Connects again by itself, for ever.
+// Receives the events of the demo, and reports a lost connection. It reconnects for ever.
 
 const PAUSE = 1500;
 
-/** `changed(what)` for each event; `connected()` each time the line stands; `lost()` when it broke. */
+/** Calls `changed(topic)` for each event, `connected()` after each connect, and `lost()` when the connection breaks. */
 export function listen({ changed, connected, lost }) {
   let source;
   const connect = () => {
@@ -17,7 +17,7 @@ export function listen({ changed, connected, lost }) {
     });
     source.onerror = () => {
       lost();
-      // The browser gives up after an answer that is no stream: then we are the ones to try again.
+      // After an answer that is not a stream, the browser does not reconnect by itself.
       if (source.readyState === EventSource.CLOSED) setTimeout(connect, PAUSE);
     };
   };
@@ -25,7 +25,7 @@ export function listen({ changed, connected, lost }) {
   addEventListener("pagehide", () => source.close());
 }
 
-/** Runs `work` at most once at a time; calls that come meanwhile become one more run. */
+/** Runs `work` once at a time. All calls during a run cause one more run. */
 export function coalesced(work) {
   let running = null;
   let again = false;

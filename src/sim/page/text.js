@@ -1,4 +1,4 @@
-// Turns the trees of mrkdwn.js and markdown.js into DOM nodes, with the names of the world put in.
+// Turns the trees of mrkdwn.js and markdown.js into DOM nodes, with the names of people and channels.
 
 import { formatDate } from "./dates.js";
 import { h } from "./dom.js";
@@ -9,7 +9,7 @@ import { parse, plain, safeUrl } from "./mrkdwn.js";
 const hour12 = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions().hour12 ?? false;
 export const clock = { hour12 };
 
-/** `world` answers `person(id)`, `channel(id)`, `names`, `me`, and `jump(url)` for links to messages. */
+/** `world` has `person(id)`, `channel(id)`, `names`, `me`, and `jump(url)` for links to messages. */
 export const mrkdwn = (text, world) => tree(parse(text ?? "", { names: world.names }), world);
 export const markdown = (text, world) => tree(parseMarkdown(text ?? ""), world);
 export const plainText = (text) => tree(plain(text ?? ""), null);
@@ -69,7 +69,7 @@ export function link(url, children, world) {
   return h("a", { href: url, target: "_blank", rel: "noreferrer noopener" }, children);
 }
 
-/** A permalink to a message (`/archives/C.../p<ts without dot>`) leads there inside this page. */
+/** The message that a permalink (`/archives/C.../p<ts without dot>`) names, so that the page can show it itself. */
 export function messagePlace(url) {
   const match = /\/archives\/([A-Z0-9]+)\/p(\d{10})(\d{6})/.exec(url);
   return match && { channel: match[1], id: `${match[2]}.${match[3]}` };
@@ -100,7 +100,7 @@ function tick(time) {
   if (time.textContent !== text) time.textContent = text;
 }
 
-/** Relative times grow old while they are read. */
+/** Updates the relative times, such as "3 minutes ago". */
 export function keepTimesFresh() {
   setInterval(() => document.querySelectorAll("time[data-format]").forEach(tick), 5000);
 }

@@ -1,9 +1,9 @@
-// The modals that the bot opened: each is shown once, whether it came with the answer to a click or a moment after it.
+// The modals that the bot opened. Each is shown once: it comes with the answer to a click, or a moment later.
 
 import { viewDialog } from "./dialogs.js";
 import { controlApi } from "./control_api.js";
 
-/** `press(message, element, label, node)` is what a button in a modal does. */
+/** A click on a button in a modal calls `press(message, element, label, node)`. */
 export function viewer(world, press) {
   const known = new Set();
 
@@ -17,11 +17,11 @@ export function viewer(world, press) {
   }
 
   return {
-    /** Shows what `me` has not seen yet, the topmost last. */
+    /** Shows the modals that `me` has not seen yet, the topmost last. */
     show(views, me) {
       for (const view of views ?? []) if (view?.blocks && !known.has(view.id)) open(view, me);
     },
-    /** Another demo counts its modals from the beginning. */
+    /** To be called for a new demo, in which the ids of modals begin again. */
     forget: () => known.clear(),
   };
 }

@@ -1,4 +1,4 @@
-// What a person does to the world besides talking: pushing a commit, and breaking something on purpose.
+// The dialogs for actions outside of Slack: pushing a commit, and arming a fault.
 
 import { form, toast } from "./dialogs.js";
 import { h } from "./dom.js";

@@ -47,8 +47,8 @@ impl State {
         format!("{origin}/sim/slack/hooks/{token}")
     }
 
-    /// The same for a command. Its answers are shown after its acknowledgement, even if they arrive earlier. The caller
-    /// sets the returned value when the acknowledgement is shown.
+    /// Like `new_hook`, for a command. Its answers are shown after its acknowledgement, even if they arrive earlier.
+    /// The caller sets the returned value when the acknowledgement is shown.
     pub(super) fn new_command_hook(
         &mut self,
         origin: &str,

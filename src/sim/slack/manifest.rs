@@ -86,7 +86,8 @@ impl Manifest {
 pub fn scopes_of(method: &str) -> &'static [&'static str] {
     match method {
         "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => &["chat:write"],
-        // `groups:read` is for private channels. The simulator has none, but a channel's name does not show that.
+        // `groups:read` is for private channels. The simulator has none, but a channel's name does not show its kind,
+        // so both scopes are required.
         "conversations.info" | "conversations.list" | "conversations.members" | "users.conversations" => {
             &["channels:read", "groups:read"]
         }
@@ -100,7 +101,7 @@ pub fn scopes_of(method: &str) -> &'static [&'static str] {
     }
 }
 
-/// The scopes for an event. One of them is enough for a part of the events.
+/// The scopes for an event. Of two scopes, one is for public channels and one for private channels.
 pub fn scopes_of_event(event: &str) -> &'static [&'static str] {
     match event {
         "app_mention" => &["app_mentions:read"],

@@ -15,7 +15,7 @@ impl Slack {
         self.revoked_scopes.0.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.to_owned());
     }
 
-    /// The manifest without revoked scopes; `None` if the app has no limits.
+    /// The manifest without revoked scopes; `None` if the app has no manifest, and so all scopes.
     pub(super) fn manifest(&self) -> Option<Manifest> {
         let mut manifest = self.setup.manifest.clone()?;
         let revoked = self.revoked_scopes.0.lock().unwrap_or_else(PoisonError::into_inner);

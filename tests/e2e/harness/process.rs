@@ -77,8 +77,9 @@ pub(crate) enum PauseWhen {
 }
 
 impl PauseWhen {
-    /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a
-    /// third of `min_requests` when only requests with an effect count. Additional edits of the card add requests.
+    /// To be called if the change ended before it reached `point`. That is allowed only after the first `min_requests`
+    /// requests, or after a third of them if only requests with an effect count. The exact number varies, because the
+    /// card may be edited more often.
     pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, paused_at: &[String]) {
         let least = match self {
             Self::BeforeTheEffect => min_requests,
@@ -99,7 +100,7 @@ enum RequestSelector {
     PathSuffix(&'static str),
 }
 
-/// Records the bot's requests to GitHub, Slack and the registry, and can pause one of them.
+/// Records the bot's requests to GitHub, Slack and the registry, and can pause some of them.
 #[derive(Clone)]
 pub(crate) struct RequestInterceptor(Arc<Inner>);
 

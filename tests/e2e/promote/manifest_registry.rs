@@ -1,4 +1,4 @@
-//! Changes by manifest ask the registry for the image before they write. A rollback finds the version before in the
+//! Changes by manifest ask the registry for the image before they write. A rollback finds the previous version in the
 //! ledger, the manifest's history, the cluster or the registry's tags.
 
 use gantry::sim::faults::Fault;

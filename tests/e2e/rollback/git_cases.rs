@@ -99,6 +99,7 @@ struct CaseState {
     positions: BTreeMap<String, Sha>,
 }
 
+/// Runs the steps. `positions` has the expected content of `qa` after each step that moves it.
 async fn run_case(repo: &TestRepository<'_>, first: &Sha, steps: &str, positions: &str) -> Vec<BranchMove> {
     let mut state = CaseState {
         develop: Vec::new(),

@@ -66,13 +66,19 @@ struct History<'a> {
 #[derive(Debug, Default)]
 struct Statistics {
     promotions: usize,
+    /// Promotions that undid at least one rollback.
     after_rollbacks: usize,
+    /// Promotions that undid at least two rollbacks.
     after_several: usize,
     rollbacks: usize,
     conflicts: usize,
+    /// Promotions of a commit that the branch already had.
     same_again: usize,
+    /// Promotions that were refused because they would restore a newer version.
     refused: usize,
+    /// Promotions that were refused because they would carry a rollback along.
     carried: usize,
+    /// Of `carried`, the promotions that would not have removed any commit.
     overcautious: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Rollbacks without a ledger: the version before comes from Git, else from the cluster, else it is guessed from the
+//! Rollbacks without a ledger: the previous version comes from Git, else from the cluster, else it is guessed from the
 //! registry's tags. The plan names the source and must be confirmed.
 
 use gantry::domain::model::version::Sha;

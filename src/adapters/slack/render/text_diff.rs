@@ -12,7 +12,7 @@ const MAX_LINE: usize = 240;
 const MAX_SAME: usize = 48;
 const MAX_DIFFERENT: usize = 96;
 const MAX_HEADING: usize = 80;
-/// The cost of a piece in addition to its text. It limits the number of pieces for many single letters.
+/// The cost of a piece in addition to its text. It limits the number of pieces if many single letters differ.
 const PIECE_COST: usize = 4;
 /// The cost of the line about omitted lines.
 const REMAINDER_COST: usize = 40;

@@ -1,4 +1,5 @@
-//! The answer to `why`: the obstacles between an artefact and an environment, each with the next step, or the free way.
+//! The answer to `why`: the obstacles between an artefact and an environment, each with the next step; without
+//! obstacles, the command that promotes.
 
 use super::Rendered;
 use super::blocks::{Block, Button, actions, context, section};

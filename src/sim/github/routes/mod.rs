@@ -114,7 +114,8 @@ async fn repository(
         .serve(&repository.owner, &repository.repo, move |repo| {
             let mut body = repo.repository_json();
             if by_app {
-                // The role of the App's bot user, which has none, regardless of the installation's permissions.
+                // GitHub shows the role of the App's bot user here. That user has no role, even if the installation has
+                // permissions.
                 body["permissions"]["push"] = false.into();
                 body["permissions"]["triage"] = false.into();
             }
