@@ -662,12 +662,12 @@ fn a_type_name_is_defined_once() {
 }
 
 #[test]
-fn functions_are_named_by_verb_phrases() {
+fn the_share_of_one_word_function_names_only_falls() {
     check_limits(|figure| figure == Figure::OneWordFunctions);
 }
 
 #[test]
-fn comments_have_concrete_nouns() {
+fn the_share_of_comment_lines_with_a_vague_word_only_falls() {
     check_limits(|figure| figure == Figure::VagueCommentLines);
 }
 

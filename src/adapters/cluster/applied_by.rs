@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_marks_of_each_controller_are_read() {
+    fn the_labels_and_annotations_of_each_controller_are_read() {
         let kustomize = json!({ "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
             "app.kubernetes.io/instance": "chart" });
         let helm =
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_without_marks_has_no_applier() {
+    fn a_workload_without_labels_and_annotations_of_a_controller_has_no_applier() {
         for (labels, annotations) in [
             (json!({}), json!({})),
             (Value::Null, Value::Null),

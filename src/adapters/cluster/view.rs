@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_list_a_workload_is_unread_and_not_missing() {
+    fn before_its_watch_is_established_a_workload_is_unread_and_not_missing() {
         let view = ClusterView::new(clock());
         let not_yet = RolloutState::Unreadable { reason: "not read yet".into(), since: at(1_000) };
         let checkout = place(&["deployment/checkout"]);
@@ -631,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_kind_affects_other_kinds_only_in_the_readability() {
+    fn a_forbidden_kind_makes_its_namespace_unreadable_but_not_the_rollouts_of_other_kinds() {
         let (view, _) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
         view.mark_unreadable(&namespace("qa"), WorkloadKind::StatefulSet, "forbidden");
         let rollout = view.read_rollout(&place(&["deployment/checkout"]), "x");
@@ -640,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stateful_set_has_the_time_of_its_image_or_of_its_incomplete_rollout() {
+    fn the_time_of_a_stateful_set_is_that_of_its_image_or_of_its_incomplete_rollout() {
         let kind = WorkloadKind::StatefulSet;
         let (view, clock) = view_with(kind, vec![("mailer", running("x:1"))]);
         let since = |view: &ClusterView| view.read_rollout(&place(&["statefulset/mailer"]), "x").since;
@@ -665,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_has_the_time_from_its_status() {
+    fn the_time_of_a_deployment_is_that_in_its_status() {
         let kind = WorkloadKind::Deployment;
         let (view, clock) = view_with(kind, vec![("checkout", rolling("x:1"))]);
         let since = |view: &ClusterView| view.read_rollout(&place(&["deployment/checkout"]), "x").since;

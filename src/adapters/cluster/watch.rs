@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_workload_that_was_deleted_during_lost_history_is_removed() {
+    async fn a_workload_deleted_before_the_oldest_available_version_is_removed() {
         for gone_as_status in [false, true] {
             let fake = Fake::new();
             fake.put("checkout", "1");

@@ -283,7 +283,7 @@ mod tests {
     use crate::domain::sample;
 
     #[test]
-    fn a_branch_without_a_commit_is_not_read_and_a_manifest_without_one_is() {
+    fn a_stored_plan_without_a_commit_is_read_only_with_a_manifest() {
         let file = ManifestFile {
             repository: "acme/deploy".parse().unwrap(),
             branch: "main".to_owned(),

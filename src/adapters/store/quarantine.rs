@@ -101,7 +101,7 @@ mod tests {
     use crate::domain::sample;
 
     #[tokio::test]
-    async fn a_quarantine_and_a_hold_last_until_they_are_ended_once() {
+    async fn a_quarantine_lasts_until_its_release_and_a_hold_until_it_is_lifted() {
         let dir = TempDir::new().unwrap();
         let clock = Clock::new_manual(sample::quarantine().at);
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());

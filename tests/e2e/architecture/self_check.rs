@@ -151,7 +151,7 @@ fn a_cycle_is_found_through_imports_and_context_methods() {
 }
 
 #[test]
-fn tests_trait_impls_and_associated_types_do_not_count() {
+fn figures_ignore_tests_trait_impls_and_associated_types() {
     let text = "//! One.\n//! Two.\n//! Three.\n//! Four.\n\nstruct Job;\nenum Row {}\n// what\nimpl Bot {\n    fn run(&self) {}\n    \
                 fn find_job() {}\n}\nimpl Run for Bot {\n    type Job = Job;\n    fn stop(&self) {}\n}\n\
                 #[cfg(test)]\nmod tests {\n    // what\n    struct Job;\n    fn more() {}\n    impl Bot {\n        fn extra() {}\n    }\n}\n";

@@ -157,7 +157,7 @@ async fn an_unknown_name_is_answered_as_unknown_and_looked_up_on_github_once() {
 }
 
 #[tokio::test]
-async fn a_typing_error_in_where_is_answered_at_once() {
+async fn a_typing_error_in_a_where_command_is_answered_at_once() {
     let world = World::open().await;
     let ack = world.alice().types("/gantry where").await;
     assert!(ack.contains("commit, pull request or tag"), "{ack}");

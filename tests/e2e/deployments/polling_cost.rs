@@ -42,7 +42,7 @@ async fn polling_a_change_that_waits_for_approval_uses_no_rate_limit() {
 
 /// The `ETag` does not show reliably whether the pull request can be merged, so one request of each poll counts.
 #[tokio::test]
-async fn polling_a_pull_request_that_github_blocks_counts_one_request_per_poll() {
+async fn polling_a_pull_request_that_github_blocks_uses_one_counted_request_per_poll() {
     let world = World::open().await;
     world.sim.github.protect(REPOSITORY, "prod", Rules { required_reviews: 1, ..Rules::default() }).unwrap();
     request_production(&world).await;

@@ -73,7 +73,7 @@ async fn an_arrival_after_a_failed_change_is_announced_and_marked() {
 }
 
 #[tokio::test]
-async fn a_version_of_another_tool_is_not_marked_if_the_branch_has_it() {
+async fn a_version_deployed_by_another_tool_is_not_marked_if_the_branch_has_it() {
     let world = with_part().await;
     let first = commit(&world.sim, "acme/part", "qa", "By another tool");
     commit(&world.sim, "acme/part", "qa", "Newer than what it deploys");

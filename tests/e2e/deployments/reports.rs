@@ -176,7 +176,7 @@ async fn the_secret_decides_the_environment_and_not_the_body() {
 }
 
 #[tokio::test]
-async fn a_github_deployment_finds_its_environment_by_alias_and_an_unknown_one_is_kept_as_unread() {
+async fn a_github_deployment_finds_its_environment_by_alias_and_without_one_it_is_kept_as_unreadable() {
     let world = World::open().await;
     for (environment, expected) in [("QA", "qa"), ("stg", "staging"), ("Production", "prod")] {
         let mut body: Value = serde_json::from_str(&Sender::Github.body(&build_test_report("succeeded"))).unwrap();

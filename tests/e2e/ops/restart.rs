@@ -73,22 +73,22 @@ async fn a_report_from_before_a_kill_still_names_the_commit_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_ends_once_if_the_bot_is_killed_before_any_of_its_requests() {
+async fn a_promotion_happens_once_if_the_bot_is_killed_before_any_of_its_requests() {
     kill_at_every_request(PauseWhen::BeforeTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_ends_once_if_the_bot_is_killed_after_any_of_its_requests() {
+async fn a_promotion_happens_once_if_the_bot_is_killed_after_any_of_its_requests() {
     kill_at_every_request(PauseWhen::AfterTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_by_pull_request_ends_once_if_the_bot_is_killed_before_any_of_its_requests() {
+async fn a_promotion_by_pull_request_happens_once_if_the_bot_is_killed_before_any_of_its_requests() {
     kill_at_every_request(PauseWhen::BeforeTheEffect, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_promotion_by_pull_request_ends_once_if_the_bot_is_killed_after_any_of_its_requests() {
+async fn a_promotion_by_pull_request_happens_once_if_the_bot_is_killed_after_any_of_its_requests() {
     kill_at_every_request(PauseWhen::AfterTheEffect, true).await;
 }
 

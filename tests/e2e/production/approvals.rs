@@ -376,7 +376,7 @@ async fn commit_statuses_on_the_result_branch_wake_the_change() {
 }
 
 #[tokio::test]
-async fn a_change_without_a_decision_is_reminded_of_once_and_expires() {
+async fn approvers_are_reminded_once_of_an_undecided_change_which_then_expires() {
     let world = World::open().await;
     let before = head(&world, "prod");
     request_production(&world).await;

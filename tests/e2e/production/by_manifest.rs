@@ -263,7 +263,7 @@ async fn a_newer_version_supersedes_the_one_that_waits_for_approval() {
 }
 
 #[tokio::test]
-async fn approvals_without_a_pull_request_write_the_approved_version() {
+async fn approvals_by_manifest_can_be_required_without_a_pull_request() {
     let world = World::with_config(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
     let (_, tag) = promote_to_staging(&world, "Find plurals").await;
     world.alice().types("/promote search prod").await;

@@ -230,7 +230,7 @@ async fn a_conflict_is_shown_before_approval_is_asked_for() {
 }
 
 #[tokio::test]
-async fn without_approvals_the_pull_request_is_merged_when_github_allows_it() {
+async fn if_no_approval_is_required_the_pull_request_is_merged_when_github_allows_it() {
     let world =
         World::with_config(|yaml| yaml.replace("    approvals: { required: 1, from: [\"@release-managers\"] }\n", ""))
             .await;
@@ -335,7 +335,7 @@ async fn a_review_that_githubs_rules_require_is_waited_for() {
 }
 
 #[tokio::test]
-async fn each_response_of_github_to_a_merge_is_retried_or_ends_the_change() {
+async fn each_error_response_to_a_merge_is_retried_or_ends_the_change() {
     let answers = [
         (405, "Base branch was modified. Review and try the merge again.", "running in *prod*"),
         (405, "Pull Request is not mergeable", "running in *prod*"),

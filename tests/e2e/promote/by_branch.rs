@@ -20,7 +20,7 @@ fn parents(world: &World, repository: &str, child: &Sha) -> Vec<Sha> {
 }
 
 #[tokio::test]
-async fn a_promotion_merges_tags_and_turns_green_when_the_version_runs() {
+async fn a_promotion_merges_and_tags_and_turns_green_when_the_version_runs() {
     let world = World::open().await;
     let (pinned, before) = (head(&world, "develop"), head(&world, "qa"));
 

@@ -99,7 +99,7 @@ async fn a_lock_set_while_a_merge_is_rate_limited_delays_the_merge_until_the_unl
 }
 
 #[tokio::test]
-async fn a_version_must_run_well_below_for_the_soak_time() {
+async fn a_version_must_run_well_in_the_environment_below_for_the_soak_time() {
     let world = World::with_config(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     promote_newer_to_staging(&world).await;
     world.alice().types("/promote checkout prod").await;
@@ -401,7 +401,7 @@ async fn a_lock_set_between_two_attempts_stops_the_merge() {
 }
 
 #[tokio::test]
-async fn a_waiting_promotion_without_approvals_can_be_superseded_too() {
+async fn a_promotion_that_waits_at_a_gate_can_be_superseded() {
     let world = World::with_config(with_environment_line("qa", "promoters: [\"@release-managers\"]")).await;
     let limited = RequestFault::Reply(429, "Too many", vec![("retry-after", "90".to_owned())]);
     world.sim.github.request_faults().inject("POST", "/merges", FaultTiming::BeforeEffect, limited, 1);

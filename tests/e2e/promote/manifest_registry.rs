@@ -187,7 +187,7 @@ fn rename_search_artefact(yaml: &str) -> String {
 }
 
 #[tokio::test]
-async fn without_a_ledger_a_rollback_finds_the_version_before_in_the_manifests_history() {
+async fn without_a_ledger_a_rollback_finds_the_previous_version_in_the_manifests_history() {
     let world = World::with_config(|yaml| rename_search_artefact(&yaml)).await;
     let before = head(&world);
     world.bob().types("/rollback finder qa").await;
@@ -244,7 +244,7 @@ fn deliver_by_values_file(yaml: &str) -> String {
 }
 
 #[tokio::test]
-async fn without_git_history_a_rollback_finds_the_version_before_in_the_cluster() {
+async fn without_git_history_a_rollback_finds_the_previous_version_in_the_cluster() {
     let world = World::with_setup(replace_manifest_without_history, |yaml| deliver_by_values_file(&yaml)).await;
     world.bob().types("/rollback finder qa").await;
     let plan = world.bob().reads();
@@ -255,7 +255,7 @@ async fn without_git_history_a_rollback_finds_the_version_before_in_the_cluster(
 }
 
 #[tokio::test]
-async fn without_any_history_a_rollback_guesses_the_version_before_from_the_registrys_tags() {
+async fn without_any_history_a_rollback_guesses_the_previous_version_from_the_registrys_tags() {
     let prepare = |sim: &sim::World| {
         replace_manifest_without_history(sim);
         let workload = "deployment/search".parse().unwrap();

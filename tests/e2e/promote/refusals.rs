@@ -25,7 +25,7 @@ fn with_qa_setting(key: &'static str, value: &'static str) -> impl FnOnce(String
 }
 
 #[tokio::test]
-async fn unknown_names_the_first_environment_and_excluded_environments_are_refused() {
+async fn unknown_names_are_refused_and_so_are_the_first_and_excluded_environments() {
     let world = World::with_config(|configuration| {
         let shop = "    repository: acme/shop\n    paths: [\"storefront/**\", \"lib/**\"]\n";
         configuration.replace(shop, &format!("{shop}    environments: {{ staging: false }}\n"))
@@ -52,7 +52,7 @@ async fn unknown_names_the_first_environment_and_excluded_environments_are_refus
 }
 
 #[tokio::test]
-async fn a_version_that_already_runs_is_older_or_never_ran_is_refused() {
+async fn a_running_an_older_and_a_never_deployed_version_are_refused() {
     let world = World::open().await;
     let older = world.running_tag("checkout", "development");
     world.push("checkout", "Newer");
@@ -90,7 +90,7 @@ async fn promote_without_an_environment_is_refused_if_none_is_behind() {
 }
 
 #[tokio::test]
-async fn a_version_that_does_not_run_well_below_is_not_promoted() {
+async fn a_version_that_does_not_run_well_in_the_environment_below_is_not_promoted() {
     let world = World::open().await;
     world.sim.faults.arm(Fault::SlowRollout, 1, None, None);
     world.push("checkout", "Take your time");

@@ -278,7 +278,7 @@ async fn a_push_during_the_promotion_after_a_rollback_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn results_and_rollbacks_are_recognised_if_a_person_merges_their_pull_requests() {
+async fn promotions_and_rollbacks_are_recognised_if_a_person_merged_their_pull_requests() {
     let harness = GithubHarness::open().await;
     let (repo, pinned) = set_up_rollback(&harness, "acme/by-hand").await;
     let (client, repository, name) = (&harness.client, &repo.repository, repo.name());
@@ -328,7 +328,7 @@ async fn a_hotfix_on_the_same_line_is_a_conflict_and_the_branch_does_not_move() 
 
 /// Staging has the commit that was rolled back in qa. Promoting a hotfix on qa would silently remove it from staging.
 #[tokio::test]
-async fn a_hotfix_on_top_of_a_rollback_is_found_to_carry_the_rollback_along() {
+async fn a_hotfix_that_would_carry_a_rollback_into_staging_is_detected() {
     let harness = GithubHarness::open().await;
     let (repo, first) = harness.create_repository("acme/carried", &["develop", "qa", "staging"], &files(&[]));
     run_case(&repo, &first, "push a, promote a", "a").await;

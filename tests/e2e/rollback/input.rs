@@ -65,7 +65,7 @@ async fn a_rollback_to_the_version_just_restored_is_refused() {
 }
 
 #[tokio::test]
-async fn a_version_can_be_named_by_tag_commit_source_or_git_tag() {
+async fn a_version_can_be_named_by_image_tag_commit_promoted_tag_or_git_tag() {
     for case in ["its tag", "the beginning of its commit", "what it was merged from", "its tag in Git"] {
         let world = World::open().await;
         let pinned = head(&world, "develop");

@@ -155,7 +155,7 @@ async fn without_any_history_a_rollback_guesses_the_version_from_the_registrys_t
 }
 
 #[tokio::test]
-async fn a_rollback_is_refused_if_no_source_knows_a_version_before() {
+async fn a_rollback_is_refused_if_no_source_knows_an_earlier_version() {
     let world = with_part(|sim, first, later| {
         sim.registry.publish(IMAGE, later.short(), Some(later), sim.clock.now());
         deploy_to_qa(sim, first.short(), first);

@@ -32,7 +32,7 @@ fn fail_once(world: &World) {
 }
 
 #[tokio::test]
-async fn a_subscribed_channel_gets_one_message_for_a_change_that_is_edited_as_it_proceeds() {
+async fn a_subscribed_channel_gets_one_message_per_change_which_is_edited_as_the_change_proceeds() {
     let world = open_with_subscriptions("  - { channel: '#checkout', artefacts: [checkout] }").await;
     world.alice().types("/promote checkout qa").await;
     let [message] = &channel_messages(&world, "checkout")[..] else {
