@@ -252,8 +252,7 @@ impl ClusterView {
         });
     }
 
-    /// Replaces the workloads of a kind. Only [`ClusterView::mark_readable`] and `mark_unreadable` change whether the
-    /// kind is readable.
+    /// Replaces the workloads of a kind, but not its readability: see [`ClusterView::mark_readable`].
     pub fn replace_workloads(
         &self,
         namespace: &Namespace,

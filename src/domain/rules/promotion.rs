@@ -177,7 +177,7 @@ mod tests {
             ("permitted", ahead("mailer/a.rs"), CiChecks::default(), "permit"),
             ("nothing new", PendingCommits::default(), CiChecks::default(), "NothingNew"),
             ("the target is newer", newer, CiChecks::default(), "Downgrade"),
-            ("nothing for the artefact", ahead("storefront/a.rs"), CiChecks::default(), "NothingForIt"),
+            ("nothing for the artefact", ahead("storefront/a.rs"), CiChecks::default(), "NoRelevantChanges"),
             ("a red check", ahead("mailer/a.rs"), red, "RedChecks"),
             ("a running check", ahead("mailer/a.rs"), running, "RunningChecks"),
         ];
