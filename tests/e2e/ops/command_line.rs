@@ -219,7 +219,10 @@ fn serve_reports_a_metrics_port_that_is_in_use_and_the_option_to_change_it() {
     let output = serve.args(["--metrics-listen", &address]).output().unwrap();
     assert!(!output.status.success());
     let text = combined_output(&output);
-    assert!(text.contains(&format!("{address} is taken")) && text.contains("`--metrics-listen 127.0.0.1:0`"), "{text}");
+    assert!(
+        text.contains(&format!("Another program uses {address}")) && text.contains("`--metrics-listen 127.0.0.1:0`"),
+        "{text}"
+    );
 
     let output = gantry().args(["serve", "--metrics-listen", "here"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("or `off`"));

@@ -171,7 +171,7 @@ async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
     assert_eq!(
         list_problem_lines(&lines),
         [
-            "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.",
+            "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: keep one and unset the other.",
             "  \u{2717} Slack rejects the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
         ]
     );
@@ -187,9 +187,9 @@ async fn doctor_reports_missing_and_swapped_secrets_and_checks_the_rest() {
     assert_eq!(
         list_problem_lines(&lines),
         [
-            "  \u{2717} SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
-            "  \u{2717} SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
-            "  \u{2717} GITHUB_TOKEN has a line break or a space at its edge: it was probably copied with too much.",
+            "  \u{2717} SLACK_BOT_TOKEN holds an app-level token: set it to the bot token (`xoxb-`).",
+            "  \u{2717} SLACK_APP_TOKEN holds a bot token: set it to the app-level token (`xapp-`).",
+            "  \u{2717} GITHUB_TOKEN contains a control character, or begins or ends with a space: copy the value again.",
         ],
         "a wrong secret is reported once, and not as missing"
     );

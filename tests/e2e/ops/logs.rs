@@ -27,7 +27,7 @@ async fn every_log_line_of_a_promotion_has_its_change_id_and_request_id() {
     wait_until("the change is begun", async || harness.log().iter().any(|line| text_field(line, "message") == "begun"))
         .await;
     let log = harness.log();
-    let received = log.iter().find(|line| line["message"] == "asked" && line["what"] == "promote").unwrap();
+    let received = log.iter().find(|line| line["message"] == "request stored" && line["what"] == "promote").unwrap();
     let request = text_field(received, "request.id").to_owned();
     assert_eq!(
         (request.len(), text_field(received, "person"), text_field(received, "source")),
@@ -38,8 +38,10 @@ async fn every_log_line_of_a_promotion_has_its_change_id_and_request_id() {
     wait_until_logged(&harness, &change, "deployed").await;
 
     let log = harness.log();
-    let from =
-        log.iter().position(|line| line["message"] == "asked" && text_field(line, "request.id") == request).unwrap();
+    let from = log
+        .iter()
+        .position(|line| line["message"] == "request stored" && text_field(line, "request.id") == request)
+        .unwrap();
     let to = log.iter().position(|line| line["message"] == "deployed").unwrap();
     let between = &log[from..=to];
     for line in between {
