@@ -102,7 +102,7 @@ pub(crate) async fn resolve_target<'a>(
     let Some((target, others)) = behind.split_first() else {
         return Err(Refusal::NothingToPromote { artefact: artefact.name.clone() }.into());
     };
-    Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
+    Ok((artefact, *target, Some(others.iter().map(|environment| environment.name.clone()).collect())))
 }
 
 /// Gathers the facts and checks all rules, in order. In first-only mode, the first obstacle ends the check. Otherwise
@@ -356,22 +356,22 @@ async fn find_environments_behind<'a>(
 ) -> Result<Vec<&'a Environment>, LookupError> {
     let ladder = &ctx.config.catalogue.ladder;
     let (mut behind, mut unknown) = (Vec::new(), Vec::new());
-    for rung in ladder.environments() {
+    for environment in ladder.environments() {
         let (Some(place), Some(below)) =
-            (artefact.places.get(&rung.name), ladder.find_next_below(&rung.name, artefact))
+            (artefact.places.get(&environment.name), ladder.find_next_below(&environment.name, artefact))
         else {
             continue;
         };
         let Some(source) = ctx.sightings.find_commit(&artefact.name, &below.name) else {
-            unknown.push(rung);
+            unknown.push(environment);
             continue;
         };
         let missing = matches!(ctx.cluster_view.read_rollout(place, &artefact.image).state, RolloutState::Missing);
-        match ctx.sightings.find_commit(&artefact.name, &rung.name) {
-            _ if missing => behind.push(rung),
-            Some(here) if ctx.comparisons.is_behind(artefact, &here, &source).await? => behind.push(rung),
+        match ctx.sightings.find_commit(&artefact.name, &environment.name) {
+            _ if missing => behind.push(environment),
+            Some(here) if ctx.comparisons.is_behind(artefact, &here, &source).await? => behind.push(environment),
             Some(_) => {}
-            None => unknown.push(rung),
+            None => unknown.push(environment),
         }
     }
     // If no environment is known to be behind, an unknown one is chosen, and the rules report the missing fact.

@@ -51,9 +51,9 @@ pub(super) async fn select_version_below(
     ctx: &Context,
     artefact: &Artefact,
     below: &Environment,
-    what: &VersionSelector,
+    selector: &VersionSelector,
 ) -> Result<(Version, Option<HealthySince>), PlanError> {
-    let stay = match what {
+    let sighting = match selector {
         VersionSelector::RunningBelow => {
             let Some(place) = artefact.places.get(&below.name) else {
                 let (artefact, below) = (artefact.name.clone(), below.name.clone());
@@ -70,11 +70,11 @@ pub(super) async fn select_version_below(
         VersionSelector::Named(_)
         | VersionSelector::Commit(_)
         | VersionSelector::Image(_)
-        | VersionSelector::Sighting(_) => find_healthy_sighting(ctx, artefact, below, what).await?,
+        | VersionSelector::Sighting(_) => find_healthy_sighting(ctx, artefact, below, selector).await?,
     };
-    let commit = find_sighting_commit(ctx, artefact, &stay).await?;
-    let well = stay.healthy_since.map(|since| HealthySince { since, until: stay.ended_at });
-    Ok((Version { commit, ..stay.version }, well))
+    let commit = find_sighting_commit(ctx, artefact, &sighting).await?;
+    let healthy_since = sighting.healthy_since.map(|since| HealthySince { since, until: sighting.ended_at });
+    Ok((Version { commit, ..sighting.version }, healthy_since))
 }
 
 /// The version that is rolling out or degraded below, if its commit is known.
@@ -87,17 +87,21 @@ pub(super) async fn find_rolling_out_below(
     let rollout = ctx.cluster_view.read_rollout(place, &artefact.image);
     let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
     let seen = ctx.sightings.find_sighting(&artefact.name, &below.name);
-    let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
+    let Some(sighting) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
         return Ok(None);
     };
-    let commit = find_sighting_commit(ctx, artefact, &stay).await?;
-    Ok(commit.map(|commit| Version { commit: Some(commit), ..stay.version }))
+    let commit = find_sighting_commit(ctx, artefact, &sighting).await?;
+    Ok(commit.map(|commit| Version { commit: Some(commit), ..sighting.version }))
 }
 
-async fn find_sighting_commit(ctx: &Context, artefact: &Artefact, stay: &Sighting) -> Result<Option<Sha>, LookupError> {
-    match &stay.version.commit {
+async fn find_sighting_commit(
+    ctx: &Context,
+    artefact: &Artefact,
+    sighting: &Sighting,
+) -> Result<Option<Sha>, LookupError> {
+    match &sighting.version.commit {
         Some(commit) => Ok(Some(commit.clone())),
-        None => Ok(ctx.image_commits.resolve_sighting_commit(artefact, stay).await?.map(|(commit, _)| commit)),
+        None => Ok(ctx.image_commits.resolve_sighting_commit(artefact, sighting).await?.map(|(commit, _)| commit)),
     }
 }
 
@@ -106,28 +110,28 @@ async fn find_healthy_sighting(
     ctx: &Context,
     artefact: &Artefact,
     below: &Environment,
-    what: &VersionSelector,
+    selector: &VersionSelector,
 ) -> Result<Sighting, PlanError> {
-    let stays = ctx.store.list_sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
-    let healthy: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
-    let is_selected = |stay: &&Sighting| match what {
-        VersionSelector::Named(name) => stay.version.is_named(name),
-        VersionSelector::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
-        VersionSelector::Image(version) => stay.version.is_same_image(version),
-        VersionSelector::Sighting(seen_at) => stay.seen_at == *seen_at,
+    let sightings = ctx.store.list_sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
+    let healthy: Vec<Sighting> = sightings.into_iter().filter(|sighting| sighting.running_at.is_some()).collect();
+    let is_selected = |sighting: &&Sighting| match selector {
+        VersionSelector::Named(name) => sighting.version.is_named(name),
+        VersionSelector::Commit(sha) => sighting.version.commit.as_ref() == Some(sha),
+        VersionSelector::Image(version) => sighting.version.is_same_image(version),
+        VersionSelector::Sighting(seen_at) => sighting.seen_at == *seen_at,
         VersionSelector::RunningBelow => true,
     };
     let mut found = healthy.iter().find(is_selected).cloned();
-    if let (None, VersionSelector::Commit(sha)) = (&found, what) {
+    if let (None, VersionSelector::Commit(sha)) = (&found, selector) {
         // The commit may be known without being stored in the sighting yet.
-        for stay in healthy.iter().filter(|stay| stay.version.commit.is_none()).take(MAX_SUGGESTIONS) {
+        for sighting in healthy.iter().filter(|sighting| sighting.version.commit.is_none()).take(MAX_SUGGESTIONS) {
             if ctx
                 .image_commits
-                .resolve_sighting_commit(artefact, stay)
+                .resolve_sighting_commit(artefact, sighting)
                 .await?
                 .is_some_and(|(commit, _)| commit == *sha)
             {
-                found = Some(stay.clone());
+                found = Some(sighting.clone());
                 break;
             }
         }
@@ -142,13 +146,13 @@ async fn find_healthy_sighting(
         }
         return Ok(found);
     }
-    let version = match what {
+    let version = match selector {
         VersionSelector::Commit(sha) => sha.short().to_owned(),
         VersionSelector::Named(name) => name.to_string(),
         VersionSelector::Image(version) => version.label().to_owned(),
         VersionSelector::Sighting(_) | VersionSelector::RunningBelow => "that version".to_owned(),
     };
-    let mut ran: Vec<String> = healthy.iter().map(|stay| stay.version.label().to_owned()).collect();
+    let mut ran: Vec<String> = healthy.iter().map(|sighting| sighting.version.label().to_owned()).collect();
     ran.dedup();
     ran.truncate(MAX_SUGGESTIONS);
     Err(Refusal::NeverRanHealthy {
