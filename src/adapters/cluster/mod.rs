@@ -7,8 +7,10 @@ pub mod client;
 pub mod pod_reasons;
 mod probe;
 mod revision_history;
+mod string_pool;
 mod view;
 pub mod watch;
+mod workload_collection;
 pub mod workload_status;
 
 use std::time::Duration;
@@ -18,7 +20,8 @@ use crate::domain::model::workload::Namespace;
 pub use client::{ClusterClients, ClusterError};
 pub use probe::ClusterInfo;
 pub use revision_history::fetch_image_history;
-pub use view::{ClusterView, NamespaceReadability, ViewSubscription, WatchHealth};
+pub use view::{ClusterView, ViewSubscription, WatchHealth};
+pub use workload_collection::NamespaceReadability;
 pub use workload_status::Container;
 
 /// A sentence about an error, for operators. `verbs` are the permissions that the request needs.

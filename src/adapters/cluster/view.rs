@@ -1,7 +1,6 @@
 //! The compact view of all watched workloads. The watches write it; all other parts read it. It holds no Kubernetes
 //! objects, and reading it sends no request.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,10 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
+use crate::adapters::cluster::string_pool::StringPool;
+use crate::adapters::cluster::workload_collection::{
+    NamespaceReadability, WorkloadCollection, WorkloadEntry, unread_rollout,
+};
 use crate::adapters::cluster::workload_status::{Container, WorkloadStatus, find_container};
 use crate::clock::Clock;
 use crate::domain::model::artefact::Place;
-use crate::domain::model::workload::{Namespace, Workload, WorkloadKind};
+use crate::domain::model::workload::{Namespace, WorkloadKind};
 use crate::domain::runtime::attribution::AppliedWorkload;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
@@ -35,24 +38,6 @@ struct NamespaceState {
     kinds: [RwLock<WorkloadCollection>; 3],
 }
 
-#[derive(Default)]
-struct WorkloadCollection {
-    /// `None`: no watch exists for this kind in this namespace.
-    readability: Option<NamespaceReadability>,
-    resource_version: u64,
-    /// Time of the last list or event.
-    last_event_at: Option<Timestamp>,
-    workloads: HashMap<Arc<str>, WorkloadEntry>,
-}
-
-/// Whether a kind of workload in a namespace can be read; for a whole namespace, the worst of its kinds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NamespaceReadability {
-    Readable { since: Timestamp },
-    NotReadYet { since: Timestamp },
-    Unreadable { why: Arc<str>, since: Timestamp },
-}
-
 /// The health of one watch: a kind of workload in a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchHealth {
@@ -61,83 +46,6 @@ pub struct WatchHealth {
     pub is_readable: bool,
     /// Time since the last list or event; since the start if there was none.
     pub silent_for: SignedDuration,
-}
-
-impl NamespaceReadability {
-    /// Orders by severity. Of two equal states, the older one is greater.
-    fn severity_key(&self) -> (u8, Reverse<Timestamp>) {
-        match self {
-            Self::Readable { since } => (0, Reverse(*since)),
-            Self::NotReadYet { since } => (1, Reverse(*since)),
-            Self::Unreadable { since, .. } => (2, Reverse(*since)),
-        }
-    }
-}
-
-#[derive(PartialEq, Eq)]
-struct WorkloadEntry {
-    containers: Box<[Container]>,
-    state: RolloutState,
-    /// Since when the specification has these images. For a Deployment, the time of the rollout's last progress.
-    since: Option<Timestamp>,
-    /// Since when the rollout of these images is incomplete; `None` while it is complete.
-    incomplete_since: Option<Timestamp>,
-    /// The controller object that applied the workload, as one string.
-    applier: Option<Arc<str>>,
-}
-
-impl WorkloadEntry {
-    fn new(kind: WorkloadKind, status: WorkloadStatus, before: Option<&Self>, now: Timestamp) -> Self {
-        let same = before.filter(|before| before.containers == status.containers);
-        let since = match (before, same) {
-            // Only a Deployment records this time in its status. For the other kinds, `status.since` is the time of the
-            // last write to the object, so it counts only if the images have changed.
-            (Some(_), Some(same)) if kind != WorkloadKind::Deployment => same.since,
-            (Some(before), None) if kind != WorkloadKind::Deployment => {
-                status.since.filter(|since| Some(*since) > before.since).or(Some(now))
-            }
-            _ => status.since,
-        };
-        let incomplete_since = match (&status.state, before, same) {
-            (RolloutState::Running { .. }, ..) => None,
-            (_, _, Some(Self { incomplete_since: Some(since), .. })) => Some(*since),
-            (_, Some(_), _) => Some(now),
-            (_, None, _) => status.since.or(Some(now)),
-        };
-        Self { containers: status.containers, state: status.state, since, incomplete_since, applier: status.applier }
-    }
-
-    fn to_rollout(&self, container: Option<&str>, image: &str) -> Rollout {
-        Rollout {
-            version: find_container(&self.containers, container, image).map(|container| container.image.to_version()),
-            state: self.state.clone(),
-            since: self.incomplete_since.or(self.since),
-        }
-    }
-}
-
-impl WorkloadCollection {
-    fn find_rollout(
-        &self,
-        workload: &Workload,
-        container: Option<&str>,
-        image: &str,
-        started_at: Timestamp,
-    ) -> Rollout {
-        let rollout = self.workloads.get(&workload.name).map(|entry| entry.to_rollout(container, image));
-        match &self.readability {
-            Some(NamespaceReadability::Readable { .. }) => rollout.unwrap_or_else(Rollout::new_missing),
-            Some(NamespaceReadability::Unreadable { why, since }) => {
-                let last = rollout.unwrap_or_else(Rollout::new_missing);
-                Rollout { state: RolloutState::Unreadable { reason: why.clone(), since: *since }, ..last }
-            }
-            Some(NamespaceReadability::NotReadYet { .. }) | None => unread_rollout(started_at),
-        }
-    }
-}
-
-fn unread_rollout(since: Timestamp) -> Rollout {
-    Rollout { state: RolloutState::Unreadable { reason: "not read yet".into(), since }, ..Rollout::new_missing() }
 }
 
 impl ClusterView {
@@ -474,28 +382,6 @@ impl ViewSubscription {
                 std::future::pending::<()>().await;
             }
         }
-    }
-}
-
-/// Strings that many workloads share.
-#[derive(Default)]
-struct StringPool {
-    strings: HashSet<Arc<str>>,
-    sweep_threshold: usize,
-}
-
-impl StringPool {
-    fn intern_string(&mut self, string: &mut Arc<str>) {
-        if let Some(interned) = self.strings.get(string) {
-            *string = interned.clone();
-            return;
-        }
-        if self.strings.len() >= self.sweep_threshold {
-            // Strings without another owner belong to workloads that are gone.
-            self.strings.retain(|string| Arc::strong_count(string) > 1);
-            self.sweep_threshold = (2 * self.strings.len()).max(1024);
-        }
-        self.strings.insert(string.clone());
     }
 }
 
