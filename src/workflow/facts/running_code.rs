@@ -68,6 +68,20 @@ async fn find_image_commit(
     Ok(found.map(|(commit, _)| commit))
 }
 
+/// Returns a transient error until the workloads were read after a start, so that the request is tried again and not
+/// refused.
+pub(crate) fn require_cluster_was_read(
+    ctx: &Context,
+    artefact: &Artefact,
+    environment: &Environment,
+) -> Result<(), LookupError> {
+    if artefact.places.get(&environment.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
+        let reason = format!("what runs in {} has not been read yet", environment.name);
+        return Err(LookupError::new_transient(reason));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError, record_obstacle};
 use crate::workflow::facts::manifests::resolve_manifest_file;
+use crate::workflow::facts::running_code::require_cluster_was_read;
 use crate::workflow::planning::approval_requirements::needs_approval_stage;
 use crate::workflow::planning::gate_inputs::{find_version_quarantines, gather_gate_inputs};
 use crate::workflow::planning::image::check_image_to_write;
@@ -117,7 +118,9 @@ pub(crate) async fn gather_facts_and_check(
     let catalogue = &ctx.config.catalogue;
     let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
     check_rights(ctx, request, artefact, target, obstacles).await?;
-    require_cluster_was_read(ctx, artefact, [below, target])?;
+    for environment in [below, target] {
+        require_cluster_was_read(ctx, artefact, environment)?;
+    }
     let candidate =
         match record_obstacle(select_version_below(ctx, artefact, below, &request.selector).await, obstacles)? {
             Some(candidate) => Some(candidate),
@@ -199,22 +202,6 @@ fn check_and_build_plan(
     let plan = Box::new(Plan::new(permit, facts, &ctx.config.catalogue)?);
     let errored = errored.filter(|errored| can_resume(ctx, errored, &plan));
     Ok((plan, errored))
-}
-
-/// Returns a transient error until the workloads were read after a start, so that the request is tried again and not
-/// refused.
-fn require_cluster_was_read(
-    ctx: &Context,
-    artefact: &Artefact,
-    environments: [&Environment; 2],
-) -> Result<(), LookupError> {
-    for environment in environments {
-        if artefact.places.get(&environment.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-            let reason = format!("what runs in {} has not been read yet", environment.name);
-            return Err(LookupError::new_transient(reason));
-        }
-    }
-    Ok(())
 }
 
 /// The open change that this promotion replaces. An open change that cannot be replaced is an obstacle.

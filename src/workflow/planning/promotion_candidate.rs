@@ -21,6 +21,8 @@ use crate::workflow::error::{LookupError, PlanError};
 const SIGHTINGS_LIMIT: u32 = 200;
 /// How many versions a refusal suggests if the requested one never ran healthy.
 const MAX_SUGGESTIONS: usize = 5;
+/// The most sightings of which the commit is looked up to find a requested commit.
+const MAX_COMMIT_LOOKUPS: usize = 5;
 
 #[derive(Clone, Debug)]
 pub(crate) enum VersionSelector {
@@ -124,7 +126,7 @@ async fn find_healthy_sighting(
     let mut found = healthy.iter().find(is_selected).cloned();
     if let (None, VersionSelector::Commit(sha)) = (&found, selector) {
         // The commit may be known without being stored in the sighting yet.
-        for sighting in healthy.iter().filter(|sighting| sighting.version.commit.is_none()).take(MAX_SUGGESTIONS) {
+        for sighting in healthy.iter().filter(|sighting| sighting.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
             if ctx
                 .image_commits
                 .resolve_sighting_commit(artefact, sighting)

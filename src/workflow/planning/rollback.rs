@@ -22,6 +22,7 @@ use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::locks::find_covering_locks;
 use crate::workflow::facts::manifests::resolve_manifest_file;
 use crate::workflow::facts::merged_result::find_result_on_branch;
+use crate::workflow::facts::running_code::require_cluster_was_read;
 use crate::workflow::planning::rollback_candidates::{
     EnvironmentHistory, HISTORY_LIMIT, MAX_SUGGESTIONS, RollbackCandidate, find_previous_by_branch,
     find_previous_versions, load_environment_history,
@@ -212,9 +213,7 @@ async fn check_rollback_allowed<'a>(
         }
         .into());
     }
-    if artefact.places.get(&target.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-        return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", target.name)).into());
-    }
+    require_cluster_was_read(ctx, artefact, target)?;
     Ok((artefact, target))
 }
 

@@ -9,7 +9,7 @@ use crate::domain::view::diff::{DiffResult, DiffSide, GitState};
 use crate::workflow::context::Context;
 use crate::workflow::error::{LookupError, PlanError};
 use crate::workflow::facts::manifests::{parse_manifest_version, read_manifest_text, resolve_manifest_file};
-use crate::workflow::facts::running_code::resolve_running_code;
+use crate::workflow::facts::running_code::{require_cluster_was_read, resolve_running_code};
 
 /// One of the two environments, with the facts that the comparison needs.
 pub(super) struct ComparedEnvironment<'a> {
@@ -52,9 +52,7 @@ pub(super) async fn gather_environment_facts<'a>(
     artefact: &Artefact,
     environment: &'a Environment,
 ) -> Result<ComparedEnvironment<'a>, LookupError> {
-    if artefact.places.get(&environment.name).is_some_and(|place| !ctx.cluster_view.has_been_read(place)) {
-        return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", environment.name)));
-    }
+    require_cluster_was_read(ctx, artefact, environment)?;
     let mut side = build_side(ctx, artefact, environment);
     let Some(version) = &mut side.running else {
         return Ok(ComparedEnvironment { environment, side, image_commit: None, code_commit: None, manifest: None });
