@@ -191,8 +191,7 @@ impl<'a> CommandArguments<'a> {
                 let artefact = take_first(&mut self.artefacts);
                 Command::History { artefact, environment: take_first(&mut self.environments), count }
             }
-            // `reject` has its own parser, because its reason is free text.
-            Verb::Cancel | Verb::Reject => Command::Cancel { change: self.take_change_id()? },
+            Verb::Cancel => Command::Cancel { change: self.take_change_id()? },
             Verb::Unlock => {
                 let artefact = take_first(&mut self.artefacts);
                 let environment = take_first(&mut self.environments)
@@ -207,8 +206,9 @@ impl<'a> CommandArguments<'a> {
                 let version = version.ok_or(CommandParseError::MissingArgument { verb, argument: "version" })?;
                 Command::Release { artefact, version: version.into() }
             }
-            // `lock` has its own parser.
+            // Both have their own parsers, because their reasons are free text.
             Verb::Lock => return Err(CommandParseError::MissingArgument { verb, argument: "environment" }),
+            Verb::Reject => return Err(CommandParseError::MissingArgument { verb, argument: "change" }),
         };
         self.ensure_nothing_left(&command)?;
         Ok(command)

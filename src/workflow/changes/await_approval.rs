@@ -67,13 +67,13 @@ async fn check_approval_and_merge(
 ) -> Result<Option<Claim>, StageError> {
     let check = match claim.change.pull_request_branch() {
         None => run_approval_check(ctx, claim, awaiting, None).await?,
-        Some(frozen) => {
-            let pull = match sync_pull_request(ctx, claim, frozen).await? {
+        Some(result_branch) => {
+            let pull = match sync_pull_request(ctx, claim, result_branch).await? {
                 PullRequestCheck::Shown(pull) => pull,
                 PullRequestCheck::Stored(next) => return Ok(next.map(|next| *next)),
             };
             if pull.mergeable == MergeReadiness::Conflict {
-                return Ok(record_conflict(ctx, claim, frozen).await?);
+                return Ok(record_conflict(ctx, claim, result_branch).await?);
             }
             run_approval_check(ctx, claim, awaiting, Some(&pull)).await?
         }
@@ -96,17 +96,17 @@ async fn check_approval_and_merge(
         // The merge of a pull request relies on the check above, so it happens here and not in the handler of
         // `Merging`.
         return match claim.change.pull_request_branch() {
-            Some(frozen) => Ok(merge_pull_request(ctx, &claim, frozen).await?),
+            Some(result_branch) => Ok(merge_pull_request(ctx, &claim, result_branch).await?),
             None => Ok(Some(claim)),
         };
     }
     Ok(store_approval_state(ctx, claim, state, is_computing.then(|| now + MERGEABILITY_POLL_INTERVAL)).await?)
 }
 
-async fn record_conflict(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
+async fn record_conflict(ctx: &Context, claim: &Claim, result_branch: &ResultBranch) -> StageResult {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
-    let files = match frozen.result.as_ref().map(|result| &result.head) {
+    let files = match result_branch.result.as_ref().map(|result| &result.head) {
         Some(head) => ctx.github.list_files_both_changed(repository, branch, head).await.unwrap_or_default(),
         None => Vec::new(),
     };

@@ -78,13 +78,13 @@ pub(crate) async fn retry_change(
     let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
     // The old pull request was closed and its branch deleted, so a new branch is made. Without a pull request the
     // branch state is kept, because it names the result that the merge handler looks for.
-    let frozen = match claim.change.pull_request_branch() {
+    let result_branch = match claim.change.pull_request_branch() {
         Some(_) => Some(ResultBranch::from_change_id(claim.change.id)),
         None => claim.change.result_branch.clone(),
     };
     // The person who retries becomes the requester, and is notified of the end.
     let (requester, taken_up_at) = (person.clone(), Some(now));
-    let change = Change { requester, retried_at: taken_up_at, plan, stage, result_branch: frozen, ..claim.change };
+    let change = Change { requester, retried_at: taken_up_at, plan, stage, result_branch, ..claim.change };
     let transaction = build_retry_transaction(ctx, &errored.stage, claim.fence, &change);
     Ok((change, transaction))
 }

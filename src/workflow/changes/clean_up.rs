@@ -20,14 +20,14 @@ const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// Closes the pull request with a comment that has the reason, and deletes the branch. A failed clean-up is tried
 /// again.
 pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<(), StoreError> {
-    let Some(frozen) = claim.change.result_branch.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
+    let Some(result_branch) = claim.change.result_branch.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
         return Ok(());
     };
     // Woken early.
     if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > ctx.clock.now()) {
         return Ok(());
     }
-    match close_and_delete_branch(ctx, &claim.change, &frozen).await {
+    match close_and_delete_branch(ctx, &claim.change, &result_branch).await {
         Ok(()) => {}
         // An open change has a due time of its own, and cleans up then.
         Err(error) if error.is_transient() && claim.change.stage.is_open() => return Ok(()),
@@ -48,7 +48,8 @@ pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<
         }
         Err(error) => tracing::error!(%error, "the branch of a change could not be cleaned up; delete it by hand"),
     }
-    let next = Change { result_branch: Some(ResultBranch { is_cleaned_up: true, ..frozen }), ..claim.change.clone() };
+    let next =
+        Change { result_branch: Some(ResultBranch { is_cleaned_up: true, ..result_branch }), ..claim.change.clone() };
     let due = claim.due_at.filter(|_| next.stage.is_open());
     claim.change = advance_change(ctx, &claim.change, claim.fence, next, due, Transaction::new()).await?;
     Ok(())
@@ -57,11 +58,11 @@ pub(crate) async fn clean_up_branch(ctx: &Context, claim: &mut Claim) -> Result<
 pub(crate) async fn close_and_delete_branch(
     ctx: &Context,
     change: &Change,
-    frozen: &ResultBranch,
+    result_branch: &ResultBranch,
 ) -> Result<(), GithubError> {
     let (repository, _) = change.plan.write_target();
     if change.stage.deploying().is_none()
-        && let Some(PullRequestRef { number, .. }) = frozen.pull
+        && let Some(PullRequestRef { number, .. }) = result_branch.pull
         && let Some(PullRequest { state: PullRequestState::Open, .. }) =
             ctx.github.fetch_pull_request(repository, number).await?
     {
@@ -70,9 +71,9 @@ pub(crate) async fn close_and_delete_branch(
         }
         ctx.github.close_pull_request(repository, number).await?;
     }
-    ctx.github.delete_own_branch(repository, &frozen.branch).await?;
-    if frozen.pull.is_some() {
-        ctx.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
+    ctx.github.delete_own_branch(repository, &result_branch.branch).await?;
+    if result_branch.pull.is_some() {
+        ctx.github.delete_own_branch(repository, &result_branch.scratch_branch()).await?;
     }
     Ok(())
 }

@@ -49,12 +49,12 @@ pub(crate) async fn fast_forward_to_result(
 pub(crate) async fn replace_shown_result(
     ctx: &Context,
     change: &Change,
-    frozen: &ResultBranch,
+    result_branch: &ResultBranch,
     result: &ResultCommit,
     _intent: WriteAhead,
 ) -> Result<(), GithubError> {
     let (repository, _) = change.plan.write_target();
-    ctx.github.put_own_branch(repository, &frozen.branch, &result.head).await
+    ctx.github.put_own_branch(repository, &result_branch.branch, &result.head).await
 }
 
 /// Creates the tag with the stored name.

@@ -53,13 +53,14 @@ impl From<Option<Claim>> for MoveOutcome {
 
 async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome, StageError> {
     let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
-    let frozen = claim.change.result_branch.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
+    let result_branch =
+        claim.change.result_branch.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
     if claim.change.plan.is_branch_merge() && claim.change.result_branch.is_none() {
         // Stored before the branch is made, so that the clean-up deletes it in any case.
-        let intended = Change { result_branch: Some(frozen.clone()), ..claim.change.clone() };
+        let intended = Change { result_branch: Some(result_branch.clone()), ..claim.change.clone() };
         store_change(ctx, claim, intended).await?;
     }
-    let head = match build_result_commit(ctx, &claim.change, &frozen.branch, &base).await? {
+    let head = match build_result_commit(ctx, &claim.change, &result_branch.branch, &base).await? {
         BuildCommitOutcome::Created(head) => head,
         BuildCommitOutcome::AlreadyThere => {
             return Ok(record_merge(ctx, claim, base, None, |deploying| deploying).await?.into());
@@ -74,8 +75,10 @@ async fn try_move_branch(ctx: &Context, claim: &mut Claim) -> Result<MoveOutcome
     // After a restart, the handler checks whether the branch has this result.
     let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
     let tidy = !claim.change.plan.is_branch_merge();
-    let intended =
-        Change { result_branch: Some(ResultBranch { result, is_cleaned_up: tidy, ..frozen }), ..claim.change.clone() };
+    let intended = Change {
+        result_branch: Some(ResultBranch { result, is_cleaned_up: tidy, ..result_branch }),
+        ..claim.change.clone()
+    };
     let intent = store_intent(ctx, claim, intended).await?;
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();

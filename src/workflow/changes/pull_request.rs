@@ -50,20 +50,20 @@ impl From<Option<Claim>> for PullRequestCheck {
 pub(crate) async fn sync_pull_request(
     ctx: &Context,
     claim: &Claim,
-    frozen: &ResultBranch,
+    result_branch: &ResultBranch,
 ) -> Result<PullRequestCheck, StageError> {
     let plan = &claim.change.plan;
     let (repository, branch) = plan.write_target();
-    let Some(pull) = &frozen.pull else {
+    let Some(pull) = &result_branch.pull else {
         let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
-        return match &frozen.result {
-            Some(result) if result.base == base => open_pull_request(ctx, claim, frozen).await,
-            _ => prepare_result_branch(ctx, claim, frozen, base, None).await,
+        return match &result_branch.result {
+            Some(result) if result.base == base => open_pull_request(ctx, claim, result_branch).await,
+            _ => prepare_result_branch(ctx, claim, result_branch, base, None).await,
         }
         .map(PullRequestCheck::from);
     };
-    if let Some(making) = &frozen.replacement {
-        return Ok(update_result_branch(ctx, claim, frozen, making).await?.into());
+    if let Some(replacement) = &result_branch.replacement {
+        return Ok(update_result_branch(ctx, claim, result_branch, replacement).await?.into());
     }
     // A pull request cannot be deleted, so Gantry has probably lost its access.
     let not_found = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
@@ -90,23 +90,25 @@ pub(crate) async fn sync_pull_request(
         return Ok(store_merge_conditions(ctx, claim, vec![retargeted]).await?.into());
     }
     let Some(base) = require_branch_head(ctx, claim).await? else { return Ok(None.into()) };
-    if let Some(result) = &frozen.result
+    if let Some(result) = &result_branch.result
         && result.head == current.head
         && result.base != base
         && is_manifest_unchanged(ctx, plan, &result.base, &base).await?
     {
         // The base is newer, but the merge would still write exactly the content that was shown and approved.
         let result = Some(ResultCommit { base, ..result.clone() });
-        return Ok(store_branch_state(ctx, claim, ResultBranch { result, ..frozen.clone() }).await?.into());
+        return Ok(store_branch_state(ctx, claim, ResultBranch { result, ..result_branch.clone() }).await?.into());
     }
-    let void_reason = match &frozen.result {
+    let void_reason = match &result_branch.result {
         Some(result) if result.head != current.head => Some(VoidReason::Pushed { commit: current.head.to_string() }),
         Some(result) if result.base == base => None,
         _ => Some(VoidReason::BranchMoved),
     };
     match void_reason {
         None => Ok(PullRequestCheck::Shown(Box::new(current))),
-        Some(reason) => prepare_result_branch(ctx, claim, frozen, base, Some(reason)).await.map(PullRequestCheck::from),
+        Some(reason) => {
+            prepare_result_branch(ctx, claim, result_branch, base, Some(reason)).await.map(PullRequestCheck::from)
+        }
     }
 }
 
@@ -123,11 +125,12 @@ async fn is_manifest_unchanged(ctx: &Context, plan: &Plan, before: &Sha, after: 
 async fn prepare_result_branch(
     ctx: &Context,
     claim: &Claim,
-    frozen: &ResultBranch,
+    result_branch: &ResultBranch,
     base: Sha,
     void_reason: Option<VoidReason>,
 ) -> Result<Option<Claim>, StageError> {
-    let scratch_branch = if frozen.pull.is_some() { frozen.scratch_branch() } else { frozen.branch.clone() };
+    let scratch_branch =
+        if result_branch.pull.is_some() { result_branch.scratch_branch() } else { result_branch.branch.clone() };
     let head = match build_result_commit(ctx, &claim.change, &scratch_branch, &base).await? {
         BuildCommitOutcome::Created(commit) => commit,
         BuildCommitOutcome::AlreadyThere => {
@@ -144,9 +147,9 @@ async fn prepare_result_branch(
         ctx.github.put_own_branch(claim.change.plan.write_target().0, &scratch_branch, &head).await?;
     }
     let result = ResultCommit { base, head };
-    let branch_state = match frozen.pull {
-        Some(_) => ResultBranch { replacement: Some(result), ..frozen.clone() },
-        None => ResultBranch { result: Some(result), ..frozen.clone() },
+    let branch_state = match result_branch.pull {
+        Some(_) => ResultBranch { replacement: Some(result), ..result_branch.clone() },
+        None => ResultBranch { result: Some(result), ..result_branch.clone() },
     };
     let mut next = Change { result_branch: Some(branch_state), ..claim.change.clone() };
     let (now, mut extra) = (ctx.clock.now(), Transaction::new());
@@ -175,48 +178,56 @@ async fn prepare_result_branch(
 async fn update_result_branch(
     ctx: &Context,
     claim: &Claim,
-    frozen: &ResultBranch,
-    making: &ResultCommit,
+    result_branch: &ResultBranch,
+    replacement: &ResultCommit,
 ) -> Result<Option<Claim>, StageError> {
     let mut claim = claim.clone();
     let intended = claim.change.clone();
     let intent = store_intent(ctx, &mut claim, intended).await?;
-    git_writes::replace_shown_result(ctx, &claim.change, frozen, making, intent).await?;
+    git_writes::replace_shown_result(ctx, &claim.change, result_branch, replacement, intent).await?;
     let (repository, _) = claim.change.plan.write_target();
-    ctx.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
-    let branch_state = ResultBranch { result: Some(making.clone()), replacement: None, ..frozen.clone() };
+    ctx.github.delete_own_branch(repository, &result_branch.scratch_branch()).await?;
+    let branch_state = ResultBranch { result: Some(replacement.clone()), replacement: None, ..result_branch.clone() };
     store_branch_state(ctx, &claim, branch_state).await
 }
 
-async fn open_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> Result<Option<Claim>, StageError> {
+async fn open_pull_request(
+    ctx: &Context,
+    claim: &Claim,
+    result_branch: &ResultBranch,
+) -> Result<Option<Claim>, StageError> {
     let (change, plan) = (&claim.change, &claim.change.plan);
     let (repository, branch) = plan.write_target();
     let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
     let requester = ctx.people.fetch_display_name(&change.requester).await;
     let body = github::pull_request_text::render_body(change, &requester, required, ctx.clock.now());
     let title = github::pull_request_text::render_title(plan);
-    let opened = ctx.github.open_pull_request(repository, &frozen.branch, branch, &title, &body).await?;
+    let opened = ctx.github.open_pull_request(repository, &result_branch.branch, branch, &title, &body).await?;
     let pull = match opened {
         OpenPullRequestOutcome::Done(pull) => pull,
         OpenPullRequestOutcome::AlreadyExists => {
-            let found = ctx.github.find_open_pull_request(repository, &frozen.branch, branch).await?;
+            let found = ctx.github.find_open_pull_request(repository, &result_branch.branch, branch).await?;
             let missing = || GithubError::Unclear("the pull request is there and is not there".to_owned());
             found.ok_or_else(missing)?.pull
         }
         // The branch was reset before the pull request was opened, so the result must be built again.
         OpenPullRequestOutcome::NoCommits => {
-            return store_branch_state(ctx, claim, ResultBranch { result: None, ..frozen.clone() }).await;
+            return store_branch_state(ctx, claim, ResultBranch { result: None, ..result_branch.clone() }).await;
         }
         OpenPullRequestOutcome::Refused(reason) => {
             let reason = format!("GitHub does not let me open a pull request: {}.", reason.trim_end_matches('.'));
             return Ok(mark_errored(ctx, claim, reason).await?);
         }
     };
-    store_branch_state(ctx, claim, ResultBranch { pull: Some(pull), ..frozen.clone() }).await
+    store_branch_state(ctx, claim, ResultBranch { pull: Some(pull), ..result_branch.clone() }).await
 }
 
-async fn store_branch_state(ctx: &Context, claim: &Claim, frozen: ResultBranch) -> Result<Option<Claim>, StageError> {
-    let next = Change { result_branch: Some(frozen), ..claim.change.clone() };
+async fn store_branch_state(
+    ctx: &Context,
+    claim: &Claim,
+    result_branch: ResultBranch,
+) -> Result<Option<Claim>, StageError> {
+    let next = Change { result_branch: Some(result_branch), ..claim.change.clone() };
     let now = ctx.clock.now();
     advance_change(ctx, &claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
     Ok(None)
@@ -235,9 +246,13 @@ async fn cancel_closed_pull_request(ctx: &Context, claim: &Claim) -> StageResult
 }
 
 /// Resumes an interrupted merge. Unless GitHub has merged, all conditions are checked again, because time has passed.
-pub(crate) async fn resume_pull_request_merge(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
+pub(crate) async fn resume_pull_request_merge(
+    ctx: &Context,
+    claim: &Claim,
+    result_branch: &ResultBranch,
+) -> StageResult {
     let Stage::Merging(merging) = &claim.change.stage else { return Ok(None) };
-    if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
+    if let (true, Some(pull), Some(result)) = (merging.begun, &result_branch.pull, &result_branch.result) {
         match ctx.github.fetch_pull_request(claim.change.plan.write_target().0, pull.number).await {
             // A merge with another head is not Gantry's. The next check finds it.
             Ok(Some(PullRequest { state: PullRequestState::Merged { commit, .. }, head, .. }))
@@ -254,8 +269,8 @@ pub(crate) async fn resume_pull_request_merge(ctx: &Context, claim: &Claim, froz
 
 /// Merges the pull request right after a check of all conditions: exactly the head that was shown and approved, or
 /// nothing.
-pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, frozen: &ResultBranch) -> StageResult {
-    let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(None) };
+pub(crate) async fn merge_pull_request(ctx: &Context, claim: &Claim, result_branch: &ResultBranch) -> StageResult {
+    let (Some(pull), Some(result)) = (&result_branch.pull, &result_branch.result) else { return Ok(None) };
     let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(None) };
     let begun = Change { stage, ..claim.change.clone() };
     let mut claim = claim.clone();

@@ -158,7 +158,7 @@ fn has_changed_after_conflict(plan: &Plan, shown: &Plan) -> bool {
         .rollback_details()
         .is_some_and(|details| details.rolled_back_change.is_some() && details.rolled_back_change == conflicting);
     let superseded = find_conflicting_change(plan);
-    let is_same_state = has_same_from_version(plan, shown) && (plan.head == shown.head || is_from_conflict);
+    let is_same_state = has_same_from_version(plan, shown) && plan.head == shown.head;
     !(is_same_state || is_from_conflict)
         || (superseded.is_some() && superseded != conflicting)
         || has_different_effects(plan, shown)

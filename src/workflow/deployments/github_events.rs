@@ -31,8 +31,8 @@ pub(crate) fn handle_build_event(ctx: &Context, build: &Build) -> Option<LedgerE
 /// Wakes the changes that wait for the pull request or commit of the notice.
 pub(crate) fn wake_affected_changes(ctx: &Context, notice: &GithubNotice) {
     for change in ctx.open_changes.all().iter().filter(|change| change.stage.can_cancel()) {
-        let frozen = change.result_branch.as_ref();
-        let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
+        let result_branch = change.result_branch.as_ref();
+        let pull = result_branch.and_then(|result_branch| result_branch.pull.as_ref()).map(|pull| pull.number);
         let is_affected = (pull.is_some() && pull == notice.pull)
             || (notice.commit.is_some() && notice.commit.as_ref() == change.commit_to_approve());
         if is_affected && change.plan.write_target().0.is_same_as(&notice.repository) {

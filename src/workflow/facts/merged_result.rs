@@ -7,7 +7,8 @@ use crate::workflow::context::Context;
 
 /// The stored result of the change, if the branch has it.
 pub(crate) async fn find_result_on_branch(ctx: &Context, change: &Change) -> Result<Option<Sha>, GithubError> {
-    let Some(ResultCommit { head, .. }) = change.result_branch.as_ref().and_then(|frozen| frozen.result.as_ref())
+    let Some(ResultCommit { head, .. }) =
+        change.result_branch.as_ref().and_then(|result_branch| result_branch.result.as_ref())
     else {
         return Ok(None);
     };

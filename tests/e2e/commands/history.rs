@@ -196,27 +196,18 @@ async fn history_in_a_thread_is_answered_there_and_its_pages_turn_for_everyone_b
     let messages = world.sim.slack.messages("deploys", None).len();
     world.sim.slack.click("bob", "deploys", &answer.id, "Earlier").await.unwrap();
     world.settle().await;
-    let turned = world
-        .sim
-        .slack
-        .messages("deploys", None)
-        .into_iter()
-        .find(|candidate| candidate.id == answer.id)
-        .expect("the answer");
+    let shown_answer = || {
+        let mut messages = world.sim.slack.messages("deploys", None).into_iter();
+        messages.find(|message| message.id == answer.id).expect("the answer")
+    };
+    let turned = shown_answer();
     assert_eq!(numbers(&render_message(&turned)), [2, 1]);
     assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
     assert_eq!(world.sim.slack.messages("deploys", None).len(), messages, "no new message");
 
     world.sim.slack.click("dave", "deploys", &answer.id, "Earlier").await.unwrap();
     world.settle().await;
-    let unchanged = world
-        .sim
-        .slack
-        .messages("deploys", None)
-        .into_iter()
-        .find(|candidate| candidate.id == answer.id)
-        .expect("the answer");
-    assert_eq!(numbers(&render_message(&unchanged)), [2, 1], "a guest cannot turn pages");
+    assert_eq!(numbers(&render_message(&shown_answer())), [2, 1], "a guest cannot turn pages");
 }
 
 #[tokio::test]
